@@ -1,0 +1,62 @@
+# `make help` lists the targets. PYTHON is the interpreter that has bpeline and its dev extra (see `make setup`).
+PYTHON ?= python3
+CARGO  ?= cargo
+export BPELINE_REQUIRE_NATIVE = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check lint fmt test test-rust test-python bench bench-smoke parity parity-full dist-check \
+        unicode-tables clean
+
+help:            ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:           ## install bpeline (editable) and all that the other targets need
+	$(PYTHON) -m pip install --editable ".[dev]"
+
+check: lint test ## lints, types, stubs and all tests: what a change must pass
+
+lint:            ## formats, clippy, ruff, mypy, and the stubs against the native module
+	$(CARGO) fmt --check
+	$(CARGO) clippy --quiet --locked --all-targets -- --deny warnings
+	$(CARGO) clippy --quiet --locked --features python -- --deny warnings
+	$(PYTHON) -m ruff format --check --quiet
+	$(PYTHON) -m ruff check --quiet
+	$(PYTHON) -m mypy
+	MYPYPATH=python $(PYTHON) -m mypy.stubtest bpeline._native
+
+fmt:             ## format the Rust and the Python code
+	$(CARGO) fmt
+	$(PYTHON) -m ruff format
+	$(PYTHON) -m ruff check --fix
+
+test: test-rust test-python ## all tests, on both backends
+
+test-rust:       ## the crate's own tests (no Python needed)
+	$(CARGO) test --locked --quiet
+
+test-python:     ## pytest, on the native and the reference backend
+	$(PYTHON) -m pytest
+
+bench:           ## all benchmarks (minutes)
+	$(CARGO) bench --locked
+	$(PYTHON) -m pytest benches --benchmark-only
+
+bench-smoke:     ## each benchmark once, untimed: do they run?
+	$(CARGO) bench --locked -- --test
+	$(PYTHON) -m pytest benches --benchmark-disable
+
+parity:          ## compare the ids with those of tiktoken, tokenizers and regex
+	$(PYTHON) -m tests.parity
+
+parity-full:     ## the same over all 1,112,064 scalar values
+	$(PYTHON) -m tests.parity --full
+
+dist-check:      ## build the wheel and the sdist, install both ways in empty environments
+	$(PYTHON) tests/dist_check.py
+
+unicode-tables:  ## regenerate the character classes of both backends
+	$(CARGO) run --quiet --example unicode-tables
+
+clean:           ## remove what was built
+	$(CARGO) clean --quiet
+	rm -rf dist python/bpeline/_native*.so

@@ -1,0 +1,36 @@
+"""Byte-level BPE tokenization: exact ids, as fast as the machine allows.
+
+>>> import bpeline
+>>> tok = bpeline.load("gpt2")
+>>> tok.encode("hello world")
+[31373, 995]
+>>> tok.decode([31373, 995])
+'hello world'
+"""
+
+from . import errors
+from ._backend import backend
+from .errors import BpelineError, EncodingFileError, InvalidTextError, SpecialTokenError, TokenIdError
+from .streaming import StreamDecoder
+from .token_batch import TokenBatch
+from .tokenizer import Tokenizer, encodings
+
+__version__ = "0.1.0"
+
+load = Tokenizer.load
+
+__all__ = [
+    "BpelineError",
+    "EncodingFileError",
+    "InvalidTextError",
+    "SpecialTokenError",
+    "StreamDecoder",
+    "TokenBatch",
+    "TokenIdError",
+    "Tokenizer",
+    "__version__",
+    "backend",
+    "encodings",
+    "errors",
+    "load",
+]

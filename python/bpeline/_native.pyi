@@ -1,0 +1,103 @@
+"""The interface that both backends have: bpeline._native (Rust) and bpeline._reference (Python)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+from ._types import Errors, Ids, Special, Text, TokenArray
+
+@final
+class Encoding:
+    @staticmethod
+    def builtin(name: str) -> Encoding: ...
+    @staticmethod
+    def from_gpt2_files(
+        vocab: str,
+        merges: str,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+    ) -> Encoding: ...
+    @staticmethod
+    def from_ranks(
+        ranks: Mapping[bytes, int],
+        pattern: str,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+    ) -> Encoding: ...
+    @staticmethod
+    def from_bytes(data: Buffer) -> Encoding: ...
+    def to_bytes(self) -> bytes: ...
+    def extend(self, special_tokens: Mapping[str, int]) -> Encoding: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_builtin(self) -> bool: ...
+    @property
+    def pattern(self) -> str: ...
+    @property
+    def special_tokens(self) -> dict[str, int]: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def fingerprint(self) -> bytes: ...
+    def token_bytes(self, id: int) -> bytes | None: ...
+    def token_to_id(self, token: str | bytes) -> int | None: ...
+    def id_to_token(self, id: int) -> str | None: ...
+    def merges(self) -> list[tuple[int, int]] | None: ...
+
+class Core:
+    def __new__(cls, encoding: Encoding, *, cache_bytes: int | None = None) -> Self: ...
+    @property
+    def encoding(self) -> Encoding: ...
+    @property
+    def cache_bytes(self) -> int: ...
+    def encode(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> list[int]: ...
+    def encode_array(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> TokenArray: ...
+    def encode_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        special: Special = "parse",
+        errors: Errors = "strict",
+    ) -> list[list[int]]: ...
+    def _encode_ragged(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        special: Special = "parse",
+        errors: Errors = "strict",
+    ) -> tuple[TokenArray, NDArray[np.int64]]: ...
+    def encode_with_spans(
+        self, text: Text, *, special: Special = "parse", errors: Errors = "strict"
+    ) -> tuple[list[int], NDArray[np.int64]]: ...
+    def encode_batch_with_spans(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        special: Special = "parse",
+        errors: Errors = "strict",
+    ) -> list[tuple[list[int], NDArray[np.int64]]]: ...
+    def count(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> int: ...
+    def count_batch(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        special: Special = "parse",
+        errors: Errors = "strict",
+    ) -> NDArray[np.int64]: ...
+    def truncate(
+        self, text: Text, max_tokens: int, *, special: Special = "parse", errors: Errors = "strict"
+    ) -> str: ...
+    def decode(self, ids: Ids, *, errors: str = "replace", skip_special_tokens: bool = False) -> str: ...
+    def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes: ...
+    def decode_batch(
+        self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False
+    ) -> list[str]: ...

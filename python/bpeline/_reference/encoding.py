@@ -1,0 +1,294 @@
+"""All that fixes the ids: vocabulary, merge rules, pattern, special tokens."""
+
+import functools
+import hashlib
+import re
+import struct
+from collections.abc import Mapping
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from ..errors import EncodingFileError, InvalidTextError
+from . import data as encoding_data
+from .data import MAX_ID, Parts
+from .gpt2_files import END_OF_TEXT, read_gpt2_files
+from .messages import code_point, quote, show_bytes
+from .stages import BYTE_TO_CHARACTER, PATTERNS, Pairs, SpecialTokens, compile_pattern, spell, splits, unspell
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_GPT2_MERGES = Path(__file__).parent.parent / "builtin" / "gpt2.merges"
+
+
+@final
+class Encoding:
+    """All that fixes the ids. Immutable; made by one of the static methods.
+
+    >>> from bpeline._reference import Encoding
+    >>> Encoding.builtin("gpt2").vocab_size
+    50257
+    """
+
+    __slots__ = (
+        "_byte_ids",
+        "_compiled_pattern",
+        "_fingerprint",
+        "_ids",
+        "_is_builtin",
+        "_literals",
+        "_longest_token",
+        "_pairs",
+        "_parts",
+        "_special_token_cutter",
+        "_tokens",
+        "_whole_pieces",
+    )
+
+    def __init__(self, parts: Parts, is_builtin: bool = False) -> None:
+        """`parts` have a token for every byte, and ids in any order."""
+        name, pattern, tokens, merges, special_tokens = parts
+        pattern = PATTERNS.get(pattern, pattern)
+        try:
+            self._compiled_pattern = compile_pattern(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise EncodingFileError(
+                f"pattern {quote(pattern)} cannot be used: {getattr(error, 'msg', error)}"
+            ) from None
+        tokens = dict(sorted(tokens.items()))
+        special_tokens = _check_special_tokens(special_tokens, tokens)
+        self._parts = Parts(name, pattern, tokens, merges, special_tokens)
+        self._is_builtin = is_builtin
+        self._fingerprint: bytes | None = None
+
+        self._special_token_cutter = SpecialTokens(special_tokens)
+        # Where two special tokens share an id, the first is its text.
+        self._literals = {id: literal for literal, id in reversed(special_tokens.items())}
+        self._tokens = tokens | {id: literal.encode() for id, literal in self._literals.items()}
+        self._ids = {token: id for id, token in tokens.items()}
+        literals = [literal.encode() for literal in special_tokens]
+        self._longest_token = max(map(len, [*tokens.values(), *literals]))
+        self._byte_ids = [self._ids[bytes([byte])] for byte in range(256)]
+        # As in tiktoken, a piece that is a token is looked up whole where token bytes are ranked. Otherwise a token
+        # has to be reached by its merges.
+        self._whole_pieces = self._ids if merges is None else {}
+        self._pairs: Pairs
+        if merges is None:
+            self._pairs = {pair: (id, id) for token, id in self._ids.items() for pair in splits(token, self._ids)}
+        else:
+            made = [self._ids[tokens[left] + tokens[right]] for left, right in merges]
+            self._pairs = {pair: (rank, id) for rank, (pair, id) in enumerate(zip(merges, made, strict=True))}
+
+    # --- Where encodings come from ---
+
+    @staticmethod
+    @functools.cache
+    def builtin(name: str) -> "Encoding":
+        """The built-in encoding of that name. Raises `ValueError` if there is none.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").is_builtin
+        True
+        """
+        if name != "gpt2":
+            raise ValueError(f"no built-in encoding {quote(name)}")
+        # builtin/generate.py says how the ids follow from the pairs.
+        tokens = {id: unspell(character) for id, character in enumerate(sorted(BYTE_TO_CHARACTER))}
+        merges = list(struct.iter_unpack("<HH", _GPT2_MERGES.read_bytes()))
+        for id, (left, right) in enumerate(merges, start=256):
+            tokens[id] = tokens[left] + tokens[right]
+        return Encoding(Parts(name, "gpt2", tokens, merges, {END_OF_TEXT: len(tokens)}), is_builtin=True)
+
+    @staticmethod
+    def from_gpt2_files(
+        vocab: str,
+        merges: str,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+    ) -> "Encoding":
+        """An encoding from the paths of vocab.json and merges.txt. Raises `EncodingFileError` for any fault in them.
+
+        >>> import tempfile, bpeline
+        >>> from bpeline._reference import Encoding
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     merges, vocab = sorted(map(str, bpeline.load("gpt2").save(folder)))
+        ...     Encoding.from_gpt2_files(vocab, merges).fingerprint == Encoding.builtin("gpt2").fingerprint
+        True
+        """
+        tokens, rules, specials = read_gpt2_files(vocab, merges, special_tokens)
+        return Encoding(Parts(name, "gpt2" if pattern is None else pattern, tokens, rules, specials))
+
+    @staticmethod
+    def from_ranks(
+        ranks: Mapping[bytes, int],
+        pattern: str,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+    ) -> "Encoding":
+        """An encoding that ranks the bytes of tokens, as tiktoken's do; ranks are ids and may have gaps.
+
+        Raises `EncodingFileError` for ranks that repeat, lie outside 0 to 16777215 or leave a byte without a token.
+
+        >>> from bpeline._reference import Encoding
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+        >>> Encoding.from_ranks(ranks, "gpt2").token_to_id("ab")
+        256
+        """
+        for token, rank in ranks.items():
+            if not token:
+                raise EncodingFileError(f"ranks: the empty token has the rank {rank}")
+            if not 0 <= index(rank) <= MAX_ID:
+                raise EncodingFileError(
+                    f"ranks: the token {show_bytes(token)} has the rank {rank}, expected 0 to {MAX_ID}"
+                )
+        tokens: dict[int, bytes] = {}
+        for rank, token in sorted((index(rank), token) for token, rank in ranks.items()):
+            if rank in tokens:
+                both = f"{show_bytes(tokens[rank])} and {show_bytes(token)}"
+                raise EncodingFileError(f"ranks: the tokens {both} have the same rank {rank}")
+            tokens[rank] = token
+        for byte in range(256):
+            if bytes([byte]) not in ranks:
+                raise EncodingFileError(f"ranks: the byte 0x{byte:02x} has no token")
+        return Encoding(Parts(name, pattern, tokens, None, dict(special_tokens or {})))
+
+    @staticmethod
+    def from_bytes(data: "Buffer") -> "Encoding":
+        """What `to_bytes` wrote, on either backend. Raises `EncodingFileError` for anything else.
+
+        >>> from bpeline._reference import Encoding
+        >>> gpt2 = Encoding.builtin("gpt2")
+        >>> Encoding.from_bytes(gpt2.to_bytes()).fingerprint == gpt2.fingerprint
+        True
+        """
+        try:
+            return Encoding(encoding_data.read(bytes(data)))
+        except EncodingFileError as error:
+            raise EncodingFileError(f"encoding data: {error}") from None
+
+    def to_bytes(self) -> bytes:
+        """The encoding as bytes, the same on both backends.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").to_bytes()[:18]
+        b'bpeline encoding 1'
+        """
+        return encoding_data.write(self._parts)
+
+    def extend(self, special_tokens: Mapping[str, int]) -> "Encoding":
+        """The same encoding with more special tokens.
+
+        Raises `EncodingFileError` if a literal has another id already, or an id is that of an ordinary token.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").extend({"<|pad|>": 50257}).vocab_size
+        50258
+        """
+        specials = self.special_tokens
+        for literal, id in special_tokens.items():
+            if specials.setdefault(literal, id) != id:
+                old = specials[literal]
+                raise EncodingFileError(f"special token {quote(literal)} has the id {id}, but it has {old} already")
+        return Encoding(self._parts._replace(special_tokens=specials))
+
+    # --- What an encoding says of itself ---
+
+    @property
+    def name(self) -> str:
+        return self._parts.name
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether it was made by `builtin`, so that its name is enough to make it again."""
+        return self._is_builtin
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression that defines the pieces."""
+        return self._parts.pattern
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """Literal -> id, in the order of (id, literal)."""
+        return self._parts.special_tokens.copy()
+
+    @property
+    def vocab_size(self) -> int:
+        """Highest id + 1, special tokens included."""
+        return max(self._tokens) + 1
+
+    @property
+    def fingerprint(self) -> bytes:
+        """32 bytes that are equal for encodings that give equal ids: a SHA-256 of all but the name."""
+        if self._fingerprint is None:
+            self._fingerprint = hashlib.sha256(encoding_data.nameless_body(self._parts)).digest()
+        return self._fingerprint
+
+    def token_bytes(self, id: int) -> bytes | None:
+        """The bytes of a token, or None if no token has the id.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").token_bytes(262)
+        b' the'
+        """
+        return self._tokens.get(index(id))
+
+    def token_to_id(self, token: str | bytes) -> int | None:
+        """The id of a token: of raw bytes, of a spelling in the file, or of a special token. None if it is none.
+
+        >>> from bpeline._reference import Encoding
+        >>> gpt2 = Encoding.builtin("gpt2")
+        >>> gpt2.token_to_id(b" the"), gpt2.token_to_id("Ġthe"), gpt2.token_to_id(" the")
+        (262, 262, None)
+        """
+        specials = self._parts.special_tokens
+        if isinstance(token, bytes):
+            # No literal has the surrogates that stand for invalid bytes here.
+            return self._ids.get(token, specials.get(token.decode("utf-8", "surrogateescape")))
+        if token in specials:
+            return specials[token]
+        try:
+            return self._ids.get(unspell(token))
+        except KeyError:
+            return None
+
+    def id_to_token(self, id: int) -> str | None:
+        """The spelling of a token in the file, or a special token's text; None if no token has the id.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").id_to_token(262)
+        'Ġthe'
+        """
+        token = self._parts.tokens.get(index(id))
+        return self._literals.get(index(id)) if token is None else spell(token)
+
+    def merges(self) -> list[tuple[int, int]] | None:
+        """(left id, right id) of each rule in rank order; None where token bytes are ranked.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").merges()[0]
+        (220, 83)
+        """
+        return None if self._parts.merges is None else self._parts.merges.copy()
+
+
+def _check_special_tokens(special_tokens: Mapping[str, int], tokens: Mapping[int, bytes]) -> dict[str, int]:
+    """The special tokens by (id, literal)."""
+    by_id = sorted((index(id), literal) for literal, id in special_tokens.items())
+    for id, literal in by_id:
+        if not literal:
+            raise EncodingFileError('special token "" is empty')
+        try:
+            literal.encode()
+        except UnicodeEncodeError as error:
+            position = error.start
+            raise InvalidTextError(f"surrogate {code_point(literal[position])} at character {position}") from None
+        if not 0 <= id <= MAX_ID:
+            raise EncodingFileError(f"special token {quote(literal)} has the id {id}, expected 0 to {MAX_ID}")
+        if id in tokens:
+            raise EncodingFileError(
+                f"special token {quote(literal)} has the id {id}, which the token {show_bytes(tokens[id])} has already"
+            )
+    return {literal: id for id, literal in by_id}

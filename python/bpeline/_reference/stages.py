@@ -1,0 +1,207 @@
+"""The four stages of byte-level BPE, one after the other, and decoding. Standard library only.
+
+    text -> parts -> pieces -> symbols -> token ids
+      special tokens  pattern  bytes    merging
+
+This is the oracle: it is written to be read, and the native backend must give the same ids. Merging one piece of
+n bytes takes O(n log n) time and O(n) memory; the other stages are linear for the patterns in use. The algorithm is
+that of Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), on bytes as
+in Radford et al., "Language Models are Unsupervised Multitask Learners" (2019).
+"""
+
+import heapq
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from .unicode_tables import LETTERS, NUMBERS, WHITESPACE
+
+# --- Stage 1: special tokens --------------------------------------------------------------------------------------
+
+
+class SpecialTokens:
+    """Cuts a text at special tokens: the leftmost first, and of those that start there the longest."""
+
+    def __init__(self, ids: Mapping[str, int]) -> None:
+        self._ids = ids
+        self._lengths = sorted({len(literal) for literal in ids}, reverse=True)
+        # Only where a literal may start are the literals looked up: fast with none of them, and with 400,000.
+        self._starts = re.compile("|".join(re.escape(first) for first in {literal[0] for literal in ids}) or "(?!)")
+
+    def split(self, text: str) -> Iterator[tuple[str, int | None]]:
+        """Yields each special token with its id, and the ordinary text between them with None."""
+        end = 0
+        for match in self._starts.finditer(text):
+            start = match.start()
+            if start < end:
+                continue
+            for length in self._lengths:
+                literal = text[start : start + length]
+                if literal in self._ids:
+                    if end < start:
+                        yield text[end:start], None
+                    yield literal, self._ids[literal]
+                    end = start + len(literal)
+                    break
+        if end < len(text):
+            yield text[end:], None
+
+
+# --- Stage 2: pre-tokenization ------------------------------------------------------------------------------------
+
+PATTERNS = {
+    # From encoder.py of OpenAI's GPT-2.
+    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+}
+
+Ranges: TypeAlias = Sequence[tuple[int, int]]
+
+
+def _complement(ranges: Ranges) -> Ranges:
+    starts = [0, *(last + 1 for _, last in ranges)]
+    ends = [*(first - 1 for first, _ in ranges), 0x10FFFF]
+    return [(first, last) for first, last in zip(starts, ends, strict=True) if first <= last]
+
+
+# Python's own \s has U+001C to U+001F too, and `re` has no \p: both are written out as ranges, for use inside [...].
+_CLASSES = {
+    name: "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
+    for name, ranges in {
+        r"\p{L}": LETTERS,
+        r"\p{N}": NUMBERS,
+        r"\s": WHITESPACE,
+        r"\S": _complement(WHITESPACE),
+    }.items()
+}
+
+# The parts of a regular expression that mean the same to Python's `re` and to the native engine, once the classes are
+# written out and `$` is `\Z`. All else is refused: \w, \d and \b follow other tables, `[a&&b]` is an intersection there.
+_CLASS = r"\\p\{[LN]\}|\\[sS]"
+_ESCAPE = r"\\[nrtfv!-/:;=?@\[-`{-~]"
+_ONE = rf"(?:[^\\\[\]^&~-]|{_ESCAPE})"
+_SYNTAX = re.compile(
+    "|".join(
+        [
+            rf"(?P<set>\[\^?-?(?:{_CLASS}|{_ONE}(?:-{_ONE})?)+-?\])",
+            rf"(?P<name>{_CLASS})",
+            r"(?P<end>\$)",
+            # Ignoring case, Python also takes dotless and dotted I for i: without that letter the two agree.
+            r"\(\?i:[A-HJ-Za-hj-z'|\[\]]+\)",
+            r"\((?!\?)|\(\?(?:s?:|[=!>]|<[=!])|\)",
+            r"\{[0-9]+(?:,[0-9]*)?\}",
+            _ESCAPE,
+            r"[^\\\[\](){}$]",
+        ]
+    )
+)
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """The pattern for Python's `re`. Raises `re.error` for what does not compile or could mean something else here."""
+    translated = []
+    position = 0
+    while position < len(pattern):
+        match = _SYNTAX.match(pattern, position)
+        if match is None:
+            raise re.error(f"the reference backend does not support {pattern[position : position + 8]}")
+        part = match.group()
+        if match["set"]:
+            part = re.sub(_CLASS, lambda name: _CLASSES[name.group()], part)
+        elif match["name"]:
+            part = f"[{_CLASSES[part]}]"
+        elif match["end"]:
+            part = r"\Z"
+        translated.append(part)
+        position = match.end()
+    return re.compile("".join(translated))
+
+
+def split_pieces(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
+    """Cuts a text into pieces: each match, and each stretch that nothing matches. Empty matches are skipped."""
+    position = end = 0
+    while position <= len(text) and (match := pattern.search(text, position)):
+        start, position = match.span()
+        if start == position:
+            position += 1
+            continue
+        if end < start:
+            yield text[end:start]
+        yield match.group()
+        end = position
+    if end < len(text):
+        yield text[end:]
+
+
+# --- Stage 3: byte mapping ----------------------------------------------------------------------------------------
+
+# GPT-2's files write each byte as a printable character: itself, or for the other 68 one from U+0100 on
+# (bytes_to_unicode in encoder.py of OpenAI's GPT-2). Inside the encoder a byte is the id of its token.
+_PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
+BYTE_TO_CHARACTER = [chr(byte if byte in _PRINTABLE else 0x100 + _OTHERS.index(byte)) for byte in range(256)]
+CHARACTER_TO_BYTE = {character: byte for byte, character in enumerate(BYTE_TO_CHARACTER)}
+
+
+def spell(token: bytes) -> str:
+    """The spelling of a token's bytes in GPT-2's files."""
+    return "".join(BYTE_TO_CHARACTER[byte] for byte in token)
+
+
+def unspell(spelling: str) -> bytes:
+    """The bytes of a spelling. Raises `KeyError` for a character outside the byte alphabet."""
+    return bytes(CHARACTER_TO_BYTE[character] for character in spelling)
+
+
+# --- Stage 4: merging ---------------------------------------------------------------------------------------------
+
+Pairs: TypeAlias = Mapping[tuple[int, int], tuple[int, int]]
+"""(left id, right id) -> (rank, id): the merge rules."""
+
+_GONE = -1  # no token id, so no pair with it has a rule
+
+
+def merge(symbols: Sequence[int], pairs: Pairs) -> list[int]:
+    """Merges the adjacent pair of the lowest rank, of those the leftmost, until no pair has a rule.
+
+    The symbols are a linked list over their positions at the start. The queue holds every pair that has a rule, as
+    (rank, position of its left symbol); an entry whose pair has since changed is dropped when it comes up.
+    """
+    end = len(symbols)
+    symbols = [*symbols, _GONE]
+    after = [*range(1, end + 1), end]
+    before = [-1, *range(end)]  # -1 is the _GONE at the end
+
+    def rule(left: int) -> tuple[int, int] | None:
+        return pairs.get((symbols[left], symbols[after[left]]))
+
+    queue = [(found[0], left) for left in range(end) if (found := rule(left))]
+    heapq.heapify(queue)
+    while queue:
+        rank, left = heapq.heappop(queue)
+        found = rule(left)
+        if found is None or found[0] != rank:
+            continue
+        right = after[left]
+        symbols[left], symbols[right] = found[1], _GONE
+        after[left] = after[right]
+        before[after[right]] = left
+        for changed in (before[left], left):
+            if found := rule(changed):
+                heapq.heappush(queue, (found[0], changed))
+    return [symbol for symbol in symbols if symbol != _GONE]
+
+
+def splits(token: bytes, ids: Mapping[bytes, int]) -> Iterator[tuple[int, int]]:
+    """Every way to make a token of two others. Where token bytes are ranked, as in tiktoken, each is a merge rule."""
+    for cut in range(1, len(token)):
+        left, right = ids.get(token[:cut]), ids.get(token[cut:])
+        if left is not None and right is not None:
+            yield left, right
+
+
+# --- Decoding -----------------------------------------------------------------------------------------------------
+
+
+def decode(ids: Sequence[int], tokens: Mapping[int, bytes]) -> bytes:
+    """The bytes of the tokens, one after the other. Raises `KeyError` for an id that has none."""
+    return b"".join([tokens[id] for id in ids])

@@ -1,0 +1,17 @@
+"""The command line: one file per command, `app` puts them together. Needs the `cli` extra (typer and rich)."""
+
+import sys
+
+
+def main() -> None:
+    """The entry point `bpeline`. Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted."""
+    try:
+        from bpeline.cli.app import run
+    except ModuleNotFoundError as error:
+        missing = (error.name or "bpeline").split(".")[0]
+        if missing == "bpeline":
+            raise
+        remedy = 'python -m pip install "bpeline[cli]"'
+        print(f"bpeline: the command line needs {missing}, which is not installed: {remedy}", file=sys.stderr)
+        sys.exit(2)
+    run()

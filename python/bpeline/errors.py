@@ -1,0 +1,21 @@
+"""The errors that bpeline raises. Both backends raise the same class with the same text."""
+
+
+class BpelineError(Exception):
+    """Every error of bpeline's own is one of these."""
+
+
+class EncodingFileError(BpelineError, ValueError):
+    """A file, or data in its place, cannot make a working tokenizer, or a format cannot hold one."""
+
+
+class InvalidTextError(BpelineError, ValueError):
+    """The text holds invalid UTF-8 or a surrogate."""
+
+
+class SpecialTokenError(BpelineError, ValueError):
+    """`special="error"` was asked for and the text holds a special token."""
+
+
+class TokenIdError(BpelineError, IndexError):
+    """A token id is outside the vocabulary, negative, or unused."""

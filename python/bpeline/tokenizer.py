@@ -1,0 +1,391 @@
+"""The public tokenizer: the backend's encoder, and beside it all that is the same on both backends."""
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from ._backend import Core, Encoding
+from ._types import Errors, Special, Text
+from .errors import EncodingFileError
+from .save import Format, save
+from .streaming import StreamDecoder
+from .token_batch import TokenBatch
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+    from .show import Shown
+
+    _Base = Core  # that the concrete class inherits
+else:
+    _Base = object
+
+_BUILT_IN = ("gpt2",)
+
+
+def encodings() -> list[str]:
+    """The names of the encodings that are built in.
+
+    >>> import bpeline
+    >>> bpeline.encodings()
+    ['gpt2']
+    """
+    return list(_BUILT_IN)
+
+
+class Methods(_Base):
+    """What a tokenizer has besides encoding and decoding. The concrete class also inherits a `Core`."""
+
+    __slots__ = ()
+
+    _Encoding: ClassVar[type[Encoding]]
+    """The backend's own, set on the concrete class."""
+
+    # --- Where tokenizers come from ---
+
+    @classmethod
+    def load(
+        cls,
+        source: str | os.PathLike[str],
+        merges: str | os.PathLike[str] | None = None,
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        cache_bytes: int | None = None,
+    ) -> "Self":
+        """A tokenizer from the name of a built-in encoding, from GPT-2's two files, or from a folder that has them.
+
+        `load("gpt2")` needs no files. In `load("vocab.json", "merges.txt")` the pieces are GPT-2's unless `pattern`
+        names others ("gpt2" or a regular expression), and the special tokens, literal -> id, are <|endoftext|> unless
+        `special_tokens` says otherwise. A folder may also hold a bpeline.json, as `save` writes it, with both.
+        `cache_bytes` is the budget of the cache of pieces, all threads together; 0 is no cache. It changes no ids.
+
+        Raises `EncodingFileError` for any fault in a file, `FileNotFoundError` where there is nothing, and `ValueError`
+        for options that a built-in encoding does not take.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").vocab_size
+        50257
+        """
+        if merges is None and source in _BUILT_IN:
+            if pattern is not None or special_tokens is not None:
+                raise ValueError(
+                    f'the built-in encoding "{source}" has its own pattern and special tokens; '
+                    f'to add special tokens use load("{source}").extend({{...}})'
+                )
+            return cls(cls._Encoding.builtin(str(source)), cache_bytes=cache_bytes)
+        settings = _Settings()
+        if merges is None:
+            source, merges, settings = _find_pair(os.fspath(source))
+        encoding = cls._Encoding.from_gpt2_files(
+            os.fspath(source),
+            os.fspath(merges),
+            settings.pattern if pattern is None else pattern,
+            settings.special_tokens if special_tokens is None else special_tokens,
+            settings.name or Path(source).parent.name or "custom",
+        )
+        return cls(encoding, cache_bytes=cache_bytes)
+
+    @classmethod
+    def from_ranks(
+        cls,
+        ranks: Mapping[bytes, int],
+        *,
+        pattern: str,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+        cache_bytes: int | None = None,
+    ) -> "Self":
+        """A tokenizer from token bytes and their ranks, which are their ids too and may have gaps.
+
+        This is what a tiktoken file holds, and it encodes as tiktoken does: a piece that is a token is that token, and
+        otherwise the rank of a pair is that of its bytes. Raises `EncodingFileError` for ranks that repeat or lie
+        outside 0 to 16777215, and if one of the 256 bytes has no token.
+
+        >>> import bpeline
+        >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
+        >>> bpeline.Tokenizer.from_ranks(ranks, pattern="gpt2").encode("abc")
+        [256, 99]
+        """
+        return cls(cls._Encoding.from_ranks(ranks, pattern, special_tokens, name), cache_bytes=cache_bytes)
+
+    @classmethod
+    def from_bytes(cls, data: "Buffer", *, cache_bytes: int | None = None) -> "Self":
+        """The tokenizer that `to_bytes` wrote, on either backend. Raises `EncodingFileError` for anything else.
+
+        >>> import bpeline
+        >>> tok = bpeline.load("gpt2")
+        >>> bpeline.Tokenizer.from_bytes(tok.to_bytes()) == tok
+        True
+        """
+        return cls(cls._Encoding.from_bytes(data), cache_bytes=cache_bytes)
+
+    def extend(self, special_tokens: Mapping[str, int]) -> "Self":
+        """A tokenizer with more special tokens, literal -> id.
+
+        Raises `EncodingFileError` if a literal has another id already, or an id is that of an ordinary token.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").extend({"<|pad|>": 50257}).encode("<|pad|>")
+        [50257]
+        """
+        return type(self)(self.encoding.extend(special_tokens), cache_bytes=self.cache_bytes)
+
+    # --- Where they go ---
+
+    def to_bytes(self) -> bytes:
+        """All that fixes the ids as bytes, for `from_bytes`.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").to_bytes()[:18]
+        b'bpeline encoding 1'
+        """
+        return self.encoding.to_bytes()
+
+    def save(self, folder: str | os.PathLike[str], format: Format = "gpt2") -> list[Path]:
+        """Writes files that other tools read, and returns their paths. The folder is made if it is not there.
+
+        - "gpt2": vocab.json and merges.txt, and a bpeline.json if the pattern or the special tokens are not GPT-2's.
+          `load(folder)` reads them.
+        - "tokenizer.json": one file for Hugging Face tokenizers.
+        - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens.
+
+        A file that was there is replaced whole or not at all. Raises `EncodingFileError` for an encoding that the
+        format cannot hold, and `ValueError` for another format.
+
+        >>> import tempfile, bpeline
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in bpeline.load("gpt2").save(folder)]
+        ['vocab.json', 'merges.txt']
+        """
+        return save(self.encoding, Path(folder), format)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        encoding = self.encoding
+        content = encoding.name if encoding.is_builtin else encoding.to_bytes()
+        return _restore, (type(self), content, self.cache_bytes)
+
+    def __copy__(self) -> "Self":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Self":
+        return self
+
+    # --- Encoding and decoding in other forms ---
+
+    def encode_ragged(
+        self,
+        texts: Iterable[Text],
+        *,
+        threads: int | None = None,
+        special: Special = "parse",
+        errors: Errors = "strict",
+    ) -> TokenBatch:
+        """The token ids of all texts in one flat array, with where each begins: the form for many texts.
+
+        Options and errors as those of `encode_batch`.
+
+        >>> import bpeline
+        >>> batch = bpeline.load("gpt2").encode_ragged(["hello world", "hello"])
+        >>> batch.tokens, batch.offsets
+        (array([31373,   995, 31373], dtype=uint16), array([0, 2, 3]))
+        """
+        return TokenBatch(*self._encode_ragged(texts, threads=threads, special=special, errors=errors))
+
+    def decoder(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> StreamDecoder:
+        """A decoder that takes one id at a time and never gives out half a character. Options as those of `decode`.
+
+        >>> import bpeline
+        >>> tok = bpeline.load("gpt2")
+        >>> decoder = tok.decoder()
+        >>> "".join(decoder.push(id) for id in tok.encode("hi 👍")) + decoder.finish()
+        'hi 👍'
+        """
+        return StreamDecoder(self, errors=errors, skip_special_tokens=skip_special_tokens)
+
+    def show(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> "Shown":
+        """The tokens of a text made visible, in colour: in a notebook as HTML, on a terminal when printed.
+
+        Options and errors as those of `encode`.
+
+        >>> import bpeline
+        >>> print(bpeline.load("gpt2").show("hello world").plain())
+        "hello" 31373
+        " world" 995
+        """
+        from .show import show
+
+        return show(self, text, special=special, errors=errors)
+
+    # --- The vocabulary ---
+
+    def token_bytes(self, id: int) -> bytes | None:
+        """The bytes of a token, or None if no token has the id.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").token_bytes(262)
+        b' the'
+        """
+        return self.encoding.token_bytes(id)
+
+    def token_to_id(self, token: str | bytes) -> int | None:
+        """The id of a token, or None. `bytes` are its raw bytes, a `str` is its spelling in the file or a special token.
+
+        >>> import bpeline
+        >>> tok = bpeline.load("gpt2")
+        >>> tok.token_to_id(b" the"), tok.token_to_id("Ġthe"), tok.token_to_id("<|endoftext|>"), tok.token_to_id(" the")
+        (262, 262, 50256, None)
+        """
+        return self.encoding.token_to_id(token)
+
+    def id_to_token(self, id: int) -> str | None:
+        """The spelling of a token in the file, or the text of a special token; None if no token has the id.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").id_to_token(262)
+        'Ġthe'
+        """
+        return self.encoding.id_to_token(id)
+
+    @property
+    def vocab_size(self) -> int:
+        """The highest id + 1, special tokens included.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").vocab_size
+        50257
+        """
+        return self.encoding.vocab_size
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens, literal -> id.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").special_tokens
+        {'<|endoftext|>': 50256}
+        """
+        return self.encoding.special_tokens
+
+    @property
+    def eot_token(self) -> int | None:
+        """The id of <|endoftext|>, or None if that is no special token here.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").eot_token
+        50256
+        """
+        return self.special_tokens.get("<|endoftext|>")
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression that cuts text into pieces; merges never cross one.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").pattern.split("|")[-1]
+        '\\\\s+'
+        """
+        return self.encoding.pattern
+
+    @property
+    def name(self) -> str:
+        """The name of the encoding, which is no part of what it is: it changes no ids and no comparison.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").name
+        'gpt2'
+        """
+        return self.encoding.name
+
+    @property
+    def backend(self) -> Literal["native", "reference"]:
+        """The backend of this tokenizer: "native" (Rust) or "reference" (pure Python). The ids never depend on it.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").backend == bpeline.backend()
+        True
+        """
+        return "reference" if self._Encoding.__module__.startswith("bpeline._reference") else "native"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Methods):
+            return NotImplemented
+        return self.encoding.fingerprint == other.encoding.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.encoding.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"<bpeline.Tokenizer {self.name}: {self.vocab_size:,} tokens, {self.backend} backend>"
+
+
+class Tokenizer(Methods, Core):
+    """Text to token ids and back, with one encoding. Made by `bpeline.load`.
+
+    Immutable, and safe to share between threads, to pickle and to copy; equal to another if its encoding is.
+
+    >>> import bpeline
+    >>> tok = bpeline.load("gpt2")
+    >>> tok.decode(tok.encode("hello world"))
+    'hello world'
+    """
+
+    __slots__ = ()
+    _Encoding = Encoding
+
+
+class _Settings(NamedTuple):
+    """What a bpeline.json says."""
+
+    name: str | None = None
+    pattern: str | None = None
+    special_tokens: dict[str, int] | None = None
+
+
+def _find_pair(folder: str) -> tuple[str, str, _Settings]:
+    vocab, merges, settings = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt", "bpeline.json"))
+    if os.path.isfile(vocab) and os.path.isfile(merges):
+        return vocab, merges, _read_settings(settings) if os.path.isfile(settings) else _Settings()
+    if not os.path.exists(folder):
+        raise FileNotFoundError(f'nothing is at "{folder}", and the built-in encodings are: {", ".join(_BUILT_IN)}')
+    raise EncodingFileError(
+        f"{folder}: expected a folder with vocab.json and merges.txt, or the paths of both files: "
+        'load("vocab.json", "merges.txt")'
+    )
+
+
+def _read_settings(path: str) -> _Settings:
+    try:
+        settings = json.loads(Path(path).read_text(encoding="utf-8"))
+        json.dumps(settings, ensure_ascii=False).encode()  # an escape may hide a lone surrogate
+    except (ValueError, RecursionError) as error:
+        raise EncodingFileError(f"{path}: not JSON: {error}") from None
+    if isinstance(settings, dict) and settings.get("bpeline") == 1:
+        name, pattern, specials = map(settings.get, _Settings._fields)
+        if isinstance(name, str | None) and isinstance(pattern, str | None) and _are_special_tokens(specials):
+            return _Settings(name, pattern, specials)
+    raise EncodingFileError(
+        f'{path}: expected {{"bpeline": 1, "name": text, "pattern": text, "special_tokens": {{text: id, ...}}}}'
+    )
+
+
+def _are_special_tokens(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and all(type(id) is int for id in value.values()))
+
+
+def _restore(cls: type[Methods], content: str | bytes, cache_bytes: int) -> Methods:
+    encoding = (
+        cls._Encoding.builtin(content) if isinstance(content, str) else _interned(cls._Encoding.from_bytes, content)
+    )
+    return cls(encoding, cache_bytes=cache_bytes)
+
+
+@functools.lru_cache(maxsize=8)
+def _interned(from_bytes: Callable[[bytes], Encoding], content: bytes) -> Encoding:
+    """One encoding for all tokenizers of a process that come out of pickles with the same content."""
+    return from_bytes(content)

@@ -1,0 +1,133 @@
+//! `to_bytes` / `from_bytes`: an encoding as one block of bytes, the same from either backend.
+//!
+//! ```text
+//! "bpeline encoding 1\n"  SHA-256 of the body  body
+//! body: name, pattern     each u32 length + UTF-8
+//!       u8 kind           0: pairs are ranked, 1: token bytes are
+//!       u32 n, n × (u32 id, u32 length + UTF-8)      special tokens by (id, literal)
+//!       u32 n, n × (u32 id, u32 length + bytes)      ordinary tokens by id
+//!       u32 n, n × (u32 left id, u32 right id)       kind 0 only: rules in rank order
+//! ```
+//! Numbers are little-endian.
+
+use sha2::{Digest, Sha256};
+
+use super::{Encoding, Parts, Rules, TokenId};
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8] = b"bpeline encoding 1\n";
+
+pub fn to_bytes(encoding: &Encoding) -> Vec<u8> {
+    let mut body = Vec::new();
+    put_block(&mut body, encoding.name().as_bytes());
+    body.extend(nameless_body(encoding));
+    [MAGIC, &Sha256::digest(&body), &body].concat()
+}
+
+pub fn fingerprint(encoding: &Encoding) -> [u8; 32] {
+    Sha256::digest(nameless_body(encoding)).into()
+}
+
+fn nameless_body(encoding: &Encoding) -> Vec<u8> {
+    let mut body = Vec::new();
+    put_block(&mut body, encoding.pattern().text().as_bytes());
+    let merges = match encoding.rules() {
+        Rules::Pairs(merges) => Some(merges),
+        Rules::TokenBytes => None,
+    };
+    body.push(merges.is_none() as u8);
+    put_number(&mut body, encoding.special_tokens().len());
+    for (literal, id) in encoding.special_tokens().iter() {
+        put_number(&mut body, id as usize);
+        put_block(&mut body, literal.as_bytes());
+    }
+    put_number(&mut body, encoding.vocabulary().ordinary().count());
+    for (id, bytes) in encoding.vocabulary().ordinary() {
+        put_number(&mut body, id as usize);
+        put_block(&mut body, bytes);
+    }
+    if let Some(merges) = merges {
+        put_number(&mut body, merges.len());
+        for &(left, right) in merges {
+            put_number(&mut body, left as usize);
+            put_number(&mut body, right as usize);
+        }
+    }
+    body
+}
+
+/// Lengths and ids stay far below 2^32: ids below 2^24, and no token comes near 4 GB.
+fn put_number(body: &mut Vec<u8>, number: usize) {
+    body.extend((number as u32).to_le_bytes());
+}
+
+fn put_block(body: &mut Vec<u8>, block: &[u8]) {
+    put_number(body, block.len());
+    body.extend_from_slice(block);
+}
+
+pub fn from_bytes(data: &[u8]) -> Result<Encoding> {
+    let Some(rest) = data.strip_prefix(MAGIC) else {
+        return Err(Error::file("encoding data: expected it to start with \"bpeline encoding 1\""));
+    };
+    match rest.split_first_chunk::<32>() {
+        Some((checksum, body)) if Sha256::digest(body).as_slice() == checksum => {
+            let parts = read_parts(body).ok_or_else(|| Error::file("encoding data: damaged"))?;
+            Encoding::new("encoding data", parts)
+        }
+        _ => Err(Error::file("encoding data: the checksum does not match")),
+    }
+}
+
+fn read_parts(body: &[u8]) -> Option<Parts> {
+    let mut reader = Reader(body);
+    let name = reader.text()?;
+    let pattern = reader.text()?;
+    let kind = reader.take(1)?[0];
+    let mut special_tokens = Vec::new();
+    for _ in 0..reader.number()? {
+        let id = reader.number()?;
+        special_tokens.push((reader.text()?, id));
+    }
+    let mut tokens = Vec::new();
+    for _ in 0..reader.number()? {
+        let id = reader.number()?;
+        tokens.push((id, reader.block()?.to_vec()));
+    }
+    let rules = match kind {
+        0 => {
+            let mut merges = Vec::new();
+            for _ in 0..reader.number()? {
+                merges.push((reader.number()?, reader.number()?));
+            }
+            Rules::Pairs(merges)
+        }
+        1 => Rules::TokenBytes,
+        _ => return None,
+    };
+    reader.0.is_empty().then_some(Parts { name, pattern, tokens, rules, special_tokens })
+}
+
+/// Reads from the front; `None` past the end.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (front, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(front)
+    }
+
+    fn number(&mut self) -> Option<TokenId> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn block(&mut self) -> Option<&'a [u8]> {
+        let length = self.number()? as usize;
+        self.take(length)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        Some(std::str::from_utf8(self.block()?).ok()?.to_owned())
+    }
+}

@@ -1,0 +1,189 @@
+//! All that fixes the ids: vocabulary, merge rules, pattern and special tokens.
+//!
+//! Every source ([`gpt2_files`], [`ranks`], [`builtin`], [`data`]) gathers [`Parts`] and goes through
+//! the one gate [`Encoding::new`], which checks whatever would make an encoder panic or lose text.
+//! Sources check more on their own, because they know the line. An `Encoding` is immutable.
+
+pub mod builtin;
+pub mod data;
+pub mod gpt2_files;
+pub mod ranks;
+pub mod vocabulary;
+
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result, quote, show_bytes};
+use crate::pair_table::PairTable;
+use crate::pretokenize::Pattern;
+use crate::special::SpecialTokens;
+pub use vocabulary::Vocabulary;
+
+/// A token's number.
+pub type TokenId = u32;
+
+/// The priority of a merge rule: lower merges first. Not an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(pub u32);
+
+impl Rank {
+    /// Of a pair without a rule; above every rank.
+    pub const NONE: Rank = Rank(u32::MAX);
+}
+
+/// Ids stay below 2^24, so that a vocabulary's table by id cannot exhaust memory.
+pub const MAX_ID: TokenId = 0xff_ffff;
+
+pub const END_OF_TEXT: &str = "<|endoftext|>";
+
+/// What the merge ranks are given to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rules {
+    /// To pairs, in this order (`merges.txt`).
+    Pairs(Vec<(TokenId, TokenId)>),
+    /// To the bytes of tokens: an id is the rank, every way to split a token into two tokens is a
+    /// rule for it, and a piece that is a token is looked up whole before any merge (rank files).
+    TokenBytes,
+}
+
+/// What an encoding is made from.
+pub struct Parts {
+    pub name: String,
+    pub pattern: String,
+    /// Ordinary tokens, special tokens apart.
+    pub tokens: Vec<(TokenId, Vec<u8>)>,
+    pub rules: Rules,
+    pub special_tokens: Vec<(String, TokenId)>,
+}
+
+pub struct Encoding {
+    name: String,
+    is_builtin: bool,
+    pattern: Pattern,
+    vocabulary: Vocabulary,
+    byte_ids: [TokenId; 256],
+    rules: Rules,
+    pairs: PairTable,
+    special_tokens: SpecialTokens,
+    fingerprint: OnceLock<[u8; 32]>,
+}
+
+impl Encoding {
+    /// `source` begins the message of an error.
+    pub fn new(source: &str, parts: Parts) -> Result<Self> {
+        let Parts { name, pattern, tokens, rules, special_tokens } = parts;
+        let pattern = Pattern::new(&pattern)?;
+        let special_tokens = SpecialTokens::new(special_tokens)?;
+        let vocabulary = Vocabulary::new(source, &tokens, &special_tokens)?;
+        let byte_ids = byte_ids(source, &vocabulary)?;
+        let pairs = match &rules {
+            Rules::Pairs(merges) => pair_rules(source, &vocabulary, merges)?,
+            Rules::TokenBytes => ranks::split_rules(&vocabulary),
+        };
+        let fingerprint = OnceLock::new();
+        let is_builtin = false;
+        Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
+    }
+
+    /// The same encoding with more special tokens; one given again must keep its id.
+    pub fn extend(&self, special_tokens: &[(String, TokenId)]) -> Result<Self> {
+        let mut all = self.special_tokens.to_vec();
+        for (literal, id) in special_tokens {
+            match self.special_tokens.id(literal) {
+                None => all.push((literal.clone(), *id)),
+                Some(old) if old == *id => {}
+                Some(old) => {
+                    let message = format!("special token {} has the id {id}, but it has {old} already", quote(literal));
+                    return Err(Error::file(message));
+                }
+            }
+        }
+        Encoding::new("extend", Parts { special_tokens: all, ..self.parts() })
+    }
+
+    /// What this encoding was made from.
+    pub fn parts(&self) -> Parts {
+        Parts {
+            name: self.name.clone(),
+            pattern: self.pattern.text().to_owned(),
+            tokens: self.vocabulary.ordinary().map(|(id, bytes)| (id, bytes.to_vec())).collect(),
+            rules: self.rules.clone(),
+            special_tokens: self.special_tokens.to_vec(),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn is_builtin(&self) -> bool {
+        self.is_builtin
+    }
+
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    pub fn special_tokens(&self) -> &SpecialTokens {
+        &self.special_tokens
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub fn pairs(&self) -> &PairTable {
+        &self.pairs
+    }
+
+    /// The id of each single-byte token.
+    pub fn byte_ids(&self) -> &[TokenId; 256] {
+        &self.byte_ids
+    }
+
+    /// The token that a whole piece is, where the encoding looks pieces up before merging.
+    pub fn whole_piece(&self, piece: &[u8]) -> Option<TokenId> {
+        match self.rules {
+            Rules::Pairs(_) => None,
+            Rules::TokenBytes => self.vocabulary.id(piece),
+        }
+    }
+
+    /// SHA-256 of all that fixes the ids; the name is not part of it.
+    pub fn fingerprint(&self) -> &[u8; 32] {
+        self.fingerprint.get_or_init(|| data::fingerprint(self))
+    }
+}
+
+fn byte_ids(source: &str, vocabulary: &Vocabulary) -> Result<[TokenId; 256]> {
+    let mut ids = [0; 256];
+    for byte in 0..=255u8 {
+        ids[byte as usize] = vocabulary
+            .id(&[byte])
+            .ok_or_else(|| Error::file(format!("{source}: the byte 0x{byte:02x} has no token")))?;
+    }
+    Ok(ids)
+}
+
+fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<PairTable> {
+    let mut pairs = PairTable::with_capacity(merges.len());
+    let mut joined = Vec::new();
+    for (&(left, right), rank) in merges.iter().zip(0..) {
+        joined.clear();
+        for symbol in [left, right] {
+            let unknown = || Error::file(format!("{source}: a rule names the id {symbol}, which no token has"));
+            joined.extend_from_slice(vocabulary.ordinary_bytes(symbol).ok_or_else(unknown)?);
+        }
+        let Some(id) = vocabulary.id(&joined) else {
+            let made = show_bytes(&joined);
+            return Err(Error::file(format!("{source}: a rule makes {made}, which is not in the vocabulary")));
+        };
+        if !pairs.insert(left, right, Rank(rank), id) {
+            return Err(Error::file(format!("{source}: the rule of {left} and {right} is repeated")));
+        }
+    }
+    Ok(pairs)
+}

@@ -1,0 +1,82 @@
+//! Stage 2: text -> pieces. Merges never cross a piece.
+//!
+//! A [`Pattern`] is recognised by its text: GPT-2's has a scanner of its own ([`scanner`]), any other
+//! goes through a regular-expression engine ([`regex`]). Pieces are consecutive and cover the text:
+//! what a pattern does not match is a piece too, so that nothing is lost.
+
+pub mod classes;
+pub mod regex;
+pub mod scanner;
+
+use crate::error::{Error, Result};
+
+/// The pattern of GPT-2, as OpenAI published it.
+pub const GPT2_PATTERN: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+
+/// The same pieces in tiktoken's spelling (possessive, so that its engine does not backtrack).
+const GPT2_PATTERN_TIKTOKEN: &str =
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
+
+/// Pieces are shorter than this, so that positions in one fit 32 bits with a value to spare.
+const MAX_PIECE: usize = u32::MAX as usize;
+
+pub struct Pattern {
+    text: String,
+    engine: Engine,
+}
+
+enum Engine {
+    Gpt2,
+    Regex(regex::Engine),
+}
+
+impl Pattern {
+    /// `text` is a regular expression, or `gpt2`.
+    pub fn new(text: &str) -> Result<Self> {
+        let text = if text == "gpt2" { GPT2_PATTERN } else { text };
+        let engine = match text {
+            GPT2_PATTERN | GPT2_PATTERN_TIKTOKEN => Engine::Gpt2,
+            _ => Engine::Regex(regex::Engine::new(text)?),
+        };
+        Ok(Pattern { text: text.to_owned(), engine })
+    }
+
+    /// The regular expression.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Calls `visit` with each piece of `text`, in order.
+    #[inline]
+    pub fn pieces<'t>(&self, text: &'t str, mut visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
+        let mut checked = |piece: &'t str| {
+            if piece.len() >= MAX_PIECE {
+                let message = format!("a piece of {} bytes, expected less than {MAX_PIECE}", piece.len());
+                return Err(Error::InvalidText(message));
+            }
+            visit(piece)
+        };
+        match &self.engine {
+            Engine::Gpt2 => {
+                let mut start = 0;
+                while start < text.len() {
+                    let end = scanner::piece_end(text, start);
+                    checked(&text[start..end])?;
+                    start = end;
+                }
+                Ok(())
+            }
+            Engine::Regex(engine) => engine.pieces(text, checked),
+        }
+    }
+
+    /// How far a cut must lie inside a piece for the text before it to have the same pieces up to
+    /// that one, and for the piece's own front to be one piece. `None` where nothing is known of
+    /// the pattern. See `truncate.rs`.
+    pub fn settles_after(&self) -> Option<usize> {
+        match self.engine {
+            Engine::Gpt2 => Some(scanner::SETTLES_AFTER),
+            Engine::Regex(_) => None,
+        }
+    }
+}

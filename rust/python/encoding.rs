@@ -1,0 +1,223 @@
+//! `bpeline._native.Encoding`: all that fixes the ids, as Python sees it.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+
+use super::options::OnInvalid;
+use super::texts::Text;
+use crate::byte_map;
+use crate::encoding::vocabulary::Kind;
+use crate::encoding::{self as core, MAX_ID, Rules, TokenId, builtin, data, gpt2_files, ranks};
+use crate::error::{Error, quote};
+
+/// All that fixes the ids: vocabulary, merge rules, pattern, special tokens. Immutable.
+#[pyclass(frozen, module = "bpeline._native")]
+pub struct Encoding {
+    pub inner: Arc<core::Encoding>,
+}
+
+type Specials = Vec<(String, TokenId)>;
+
+fn wrap(encoding: crate::Result<core::Encoding>) -> PyResult<Encoding> {
+    Ok(Encoding { inner: Arc::new(encoding?) })
+}
+
+fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials>> {
+    let Some(tokens) = tokens.filter(|tokens| !tokens.is_none()) else { return Ok(None) };
+    let Ok(mapping) = tokens.cast::<PyMapping>() else {
+        let kind = tokens.get_type().qualname()?;
+        return Err(PyTypeError::new_err(format!("special_tokens must be a mapping of str to int, not {kind}")));
+    };
+    let mut checked = Specials::with_capacity(mapping.len()?);
+    let mut out_of_range: Vec<(i128, String)> = Vec::new();
+    for item in mapping.items()?.iter() {
+        let (literal, id): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
+        if !literal.is_instance_of::<PyString>() {
+            let kind = literal.get_type().qualname()?;
+            return Err(PyTypeError::new_err(format!("a special token must be str, not {kind}")));
+        }
+        let literal = string(&literal)?;
+        let id: i128 = id.extract()?;
+        match TokenId::try_from(id) {
+            Ok(id) => checked.push((literal, id)),
+            Err(_) => out_of_range.push((id, literal)),
+        }
+    }
+    match out_of_range.into_iter().min() {
+        None => Ok(Some(checked)),
+        Some((id, literal)) => {
+            let literal = quote(&literal);
+            Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}")).into())
+        }
+    }
+}
+
+/// A `str` argument; a surrogate in it is an `InvalidTextError`.
+fn string(argument: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mut buffer = String::new();
+    Ok(Text::new(argument)?.source().read(&mut buffer, OnInvalid::Strict)?.to_owned())
+}
+
+#[pymethods]
+impl Encoding {
+    /// The built-in encoding called `name`.
+    #[staticmethod]
+    fn builtin(name: &str) -> PyResult<Self> {
+        if !builtin::NAMES.contains(&name) {
+            let known = builtin::NAMES.join(", ");
+            return Err(PyValueError::new_err(format!("no built-in encoding is called {} (built in: {known})", quote(name))));
+        }
+        wrap(builtin::load(name))
+    }
+
+    /// Reads GPT-2's pair of files and checks all of it.
+    #[staticmethod]
+    #[pyo3(signature = (vocab, merges, pattern=None, special_tokens=None, name="custom"))]
+    fn from_gpt2_files(
+        py: Python<'_>,
+        vocab: &str,
+        merges: &str,
+        pattern: Option<String>,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let special_tokens = self::special_tokens(special_tokens)?;
+        wrap(py.detach(|| gpt2_files::load(vocab, merges, pattern, special_tokens, name.to_owned())))
+    }
+
+    /// From the rank of each token's bytes, which is also its id.
+    #[staticmethod]
+    #[pyo3(signature = (ranks, pattern, special_tokens=None, name="custom"))]
+    fn from_ranks(
+        py: Python<'_>,
+        ranks: &Bound<'_, PyMapping>,
+        pattern: String,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let mut given = Vec::with_capacity(ranks.len()?);
+        for item in ranks.items()?.iter() {
+            let (token, rank): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
+            let Ok(bytes) = token.cast::<PyBytes>() else {
+                let kind = token.get_type().qualname()?;
+                return Err(PyTypeError::new_err(format!("ranks: a token must be bytes, not {kind}")));
+            };
+            given.push((bytes.as_bytes().to_vec(), rank.extract::<i128>()?));
+        }
+        let special_tokens = self::special_tokens(special_tokens)?.unwrap_or_default();
+        wrap(py.detach(|| self::ranks::from_ranks(name.to_owned(), pattern, given, special_tokens)))
+    }
+
+    /// What `to_bytes` gave.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let data = data.extract::<pyo3::pybacked::PyBackedBytes>().or_else(|_| {
+            let kind = data.get_type().qualname()?;
+            match super::texts::copy_buffer(data) {
+                Ok(bytes) => Ok(bytes.into()),
+                Err(_) => Err(PyTypeError::new_err(format!("data must be bytes-like, not {kind}"))),
+            }
+        })?;
+        wrap(py.detach(|| self::data::from_bytes(&data)))
+    }
+
+    /// The encoding as one block of bytes, the same from either backend.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &data::to_bytes(&self.inner))
+    }
+
+    /// The same encoding with more special tokens.
+    fn extend(&self, special_tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let more = self::special_tokens(Some(special_tokens))?.unwrap_or_default();
+        wrap(self.inner.extend(&more))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    #[getter]
+    fn is_builtin(&self) -> bool {
+        self.inner.is_builtin()
+    }
+
+    #[getter]
+    fn pattern(&self) -> &str {
+        self.inner.pattern().text()
+    }
+
+    #[getter]
+    fn special_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tokens = PyDict::new(py);
+        for (literal, id) in self.inner.special_tokens().iter() {
+            tokens.set_item(literal, id)?;
+        }
+        Ok(tokens)
+    }
+
+    #[getter]
+    fn vocab_size(&self) -> usize {
+        self.inner.vocabulary().size()
+    }
+
+    #[getter]
+    fn fingerprint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.inner.fingerprint())
+    }
+
+    /// The bytes of a token; `None` for an id that no token has.
+    fn token_bytes<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let bytes = small_id(id)?.and_then(|id| self.inner.vocabulary().token_bytes(id));
+        Ok(bytes.map(|bytes| PyBytes::new(py, bytes)))
+    }
+
+    /// The id of a token: its raw bytes, or its spelling in a file, or a special token's literal.
+    fn token_to_id(&self, token: &Bound<'_, PyAny>) -> PyResult<Option<TokenId>> {
+        let vocabulary = self.inner.vocabulary();
+        let specials = self.inner.special_tokens();
+        if let Ok(bytes) = token.cast::<PyBytes>() {
+            let bytes = bytes.as_bytes();
+            let special = || specials.id(std::str::from_utf8(bytes).ok()?);
+            return Ok(vocabulary.id(bytes).or_else(special));
+        }
+        let Ok(token) = token.cast::<PyString>() else {
+            let kind = token.get_type().qualname()?;
+            return Err(PyTypeError::new_err(format!("token must be str or bytes, not {kind}")));
+        };
+        let Ok(token) = token.to_str() else { return Ok(None) };
+        let spelled = || vocabulary.id(&byte_map::to_bytes(token).ok()?);
+        Ok(specials.id(token).or_else(spelled))
+    }
+
+    /// A token as files spell it (`Ġthe`), or a special token's literal.
+    fn id_to_token(&self, id: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+        let Some(id) = small_id(id)? else { return Ok(None) };
+        let vocabulary = self.inner.vocabulary();
+        let bytes = vocabulary.token_bytes(id);
+        Ok(bytes.map(|bytes| match vocabulary.kind(id) {
+            Some(Kind::Special) => String::from_utf8_lossy(bytes).into_owned(),
+            _ => byte_map::to_spelling(bytes),
+        }))
+    }
+
+    /// The pairs that have a rule, in rank order; `None` where token bytes are ranked instead.
+    fn merges(&self) -> Option<Vec<(TokenId, TokenId)>> {
+        match self.inner.rules() {
+            Rules::Pairs(merges) => Some(merges.clone()),
+            Rules::TokenBytes => None,
+        }
+    }
+}
+
+/// `None` for an integer that can be no id.
+fn small_id(id: &Bound<'_, PyAny>) -> PyResult<Option<TokenId>> {
+    match id.extract::<i64>() {
+        Ok(number) => Ok(TokenId::try_from(number).ok()),
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(id.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,88 @@
+//! Token ids from Python: lists, tuples, iterables, and arrays or buffers of any integer type.
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+
+use super::texts::is_buffer;
+use crate::encoding::TokenId;
+use crate::error::Error;
+
+/// The ids in `ids`, each below `vocab_size`.
+pub fn token_ids(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenId>> {
+    if let Ok(list) = ids.cast::<PyList>() {
+        list.iter().map(|id| token_id(&id, vocab_size)).collect()
+    } else if let Ok(tuple) = ids.cast::<PyTuple>() {
+        tuple.iter_borrowed().map(|id| token_id(&id, vocab_size)).collect()
+    } else if is_buffer(ids) {
+        from_buffer(ids, vocab_size)
+    } else {
+        ids.try_iter()?.map(|id| token_id(&id?, vocab_size)).collect()
+    }
+}
+
+fn token_id(id: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<TokenId> {
+    match id.extract::<i64>() {
+        Ok(number) => checked(number, vocab_size),
+        Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => Err(unknown(id, vocab_size)),
+        Err(_) => {
+            let kind = id.get_type().qualname()?;
+            Err(PyTypeError::new_err(format!("token ids must be integers, not {kind}")))
+        }
+    }
+}
+
+fn checked<N: Copy + std::fmt::Display>(id: N, vocab_size: usize) -> PyResult<TokenId>
+where
+    TokenId: TryFrom<N>,
+{
+    match TokenId::try_from(id) {
+        Ok(small) if (small as usize) < vocab_size => Ok(small),
+        _ => Err(unknown(id, vocab_size)),
+    }
+}
+
+fn unknown(id: impl std::fmt::Display, vocab_size: usize) -> PyErr {
+    Error::TokenId { id: id.to_string(), hole: false, vocab_size }.into()
+}
+
+fn from_buffer(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenId>> {
+    let py = ids.py();
+    let Ok(buffer) = PyUntypedBuffer::get(ids) else {
+        return Err(not_integers(&ids.getattr("dtype").unwrap_or_else(|_| ids.get_type().into_any())));
+    };
+    if buffer.dimensions() != 1 {
+        let dimensions = buffer.dimensions();
+        return Err(PyValueError::new_err(format!("token ids must be one-dimensional, not {dimensions}-dimensional")));
+    }
+    let native_order = is_native_order(buffer.format().to_bytes());
+    macro_rules! try_types {
+        ($($integer:ty),*) => {
+            $(if native_order && let Ok(buffer) = buffer.as_typed::<$integer>() {
+                return buffer.to_vec(py)?.into_iter().map(|id| checked(id, vocab_size)).collect();
+            })*
+        };
+    }
+    try_types!(u16, u32, i64, i32, u64, i16, u8, i8);
+    // The other byte order, unaligned, or no integers at all: numpy knows.
+    let array = py.import("numpy")?.call_method1("asarray", (ids,))?;
+    let dtype = array.getattr("dtype")?;
+    match dtype.getattr("kind")?.extract::<char>()? {
+        'i' | 'u' => {
+            let native = array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?;
+            from_buffer(&native, vocab_size)
+        }
+        _ if ids.hasattr("dtype")? => Err(not_integers(&dtype)),
+        _ => Err(not_integers(&PyString::new(py, &buffer.format().to_string_lossy()))),
+    }
+}
+
+/// Whether numbers of more than one byte lie in this machine's order. PyO3 does not look.
+fn is_native_order(format: &[u8]) -> bool {
+    !matches!((format, cfg!(target_endian = "little")), ([b'>' | b'!', ..], true) | ([b'<', ..], false))
+}
+
+fn not_integers(kind: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("token ids must be integers, not an array of {kind}"))
+}

@@ -1,0 +1,88 @@
+//! The keyword arguments that several methods share.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyFrozenSet, PyList, PySet, PyTuple};
+
+use crate::error::quote;
+use crate::special::{Special, SpecialTokens};
+
+/// `errors=`: what happens to text that is not valid Unicode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnInvalid {
+    Strict,
+    Replace,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for OnInvalid {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match value.extract::<&str>() {
+            Ok("strict") => Ok(OnInvalid::Strict),
+            Ok("replace") => Ok(OnInvalid::Replace),
+            _ => {
+                let value = value.repr()?;
+                Err(PyValueError::new_err(format!("errors must be \"strict\" or \"replace\", not {value}")))
+            }
+        }
+    }
+}
+
+/// `special=`: what happens to the literals of special tokens.
+pub enum SpecialChoice {
+    Parse,
+    Text,
+    Error,
+    Some(Vec<String>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for SpecialChoice {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match value.extract::<&str>() {
+            Ok("parse") => return Ok(SpecialChoice::Parse),
+            Ok("text") => return Ok(SpecialChoice::Text),
+            Ok("error") => return Ok(SpecialChoice::Error),
+            _ => {}
+        }
+        if (value.is_instance_of::<PySet>()
+            || value.is_instance_of::<PyFrozenSet>()
+            || value.is_instance_of::<PyList>()
+            || value.is_instance_of::<PyTuple>())
+            && let Ok(literals) = value.try_iter()?.map(|literal| literal?.extract()).collect::<PyResult<_>>()
+        {
+            return Ok(SpecialChoice::Some(literals));
+        }
+        let value = value.repr()?;
+        let message = format!("special must be \"parse\", \"text\", \"error\" or a set of special tokens, not {value}");
+        Err(PyValueError::new_err(message))
+    }
+}
+
+impl SpecialChoice {
+    pub fn resolve(&self, tokens: &SpecialTokens) -> PyResult<Special> {
+        match self {
+            SpecialChoice::Parse => Ok(Special::Parse),
+            SpecialChoice::Text => Ok(Special::Text),
+            SpecialChoice::Error => Ok(Special::Error),
+            SpecialChoice::Some(literals) => {
+                let literals: Vec<&str> = literals.iter().map(String::as_str).collect();
+                let chosen = tokens.choose(&literals).map_err(|literal| {
+                    PyValueError::new_err(format!("not a special token of this encoding: {}", quote(literal)))
+                })?;
+                Ok(Special::Some(chosen))
+            }
+        }
+    }
+}
+
+/// `threads=`: how many to use; `None` is one for each core.
+pub fn threads(threads: Option<i64>) -> PyResult<usize> {
+    match threads {
+        None => Ok(std::thread::available_parallelism().map_or(1, |n| n.get())),
+        Some(n) if n >= 1 => Ok(n as usize),
+        Some(n) => Err(PyValueError::new_err(format!("threads must be at least 1, not {n}"))),
+    }
+}

@@ -1,0 +1,68 @@
+//! Ctrl-C during a long call: Python's signal handlers run when the calling thread asks.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+
+/// Taking the interpreter back costs other threads time: not more often than this.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+pub struct Signals {
+    caller: ThreadId,
+    asked: Mutex<Instant>,
+    raised: AtomicBool,
+    exception: Mutex<Option<PyErr>>,
+}
+
+impl Signals {
+    fn new() -> Self {
+        Signals {
+            caller: thread::current().id(),
+            asked: Mutex::new(Instant::now()),
+            raised: AtomicBool::new(false),
+            exception: Mutex::new(None),
+        }
+    }
+
+    /// Runs `work` without the interpreter. What a signal handler raised meanwhile is the error.
+    pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce(&Signals) -> Result<T> + Send) -> PyResult<T> {
+        let signals = Signals::new();
+        let result = py.detach(|| work(&signals));
+        signals.finish(result)
+    }
+
+    fn finish<T>(&self, result: Result<T>) -> PyResult<T> {
+        let exception = self.exception.lock().ok().and_then(|mut exception| exception.take());
+        match (result, exception) {
+            (Err(Error::Interrupted), Some(exception)) => Err(exception),
+            (result, _) => Ok(result?),
+        }
+    }
+
+    fn ask(&self) -> bool {
+        let Ok(mut asked) = self.asked.try_lock() else { return false };
+        if asked.elapsed() < ASK_EVERY {
+            return false;
+        }
+        let raised = Python::attach(|py| py.check_signals());
+        *asked = Instant::now();
+        let Err(exception) = raised else { return false };
+        if let Ok(mut slot) = self.exception.lock() {
+            *slot = Some(exception);
+        }
+        self.raised.store(true, Ordering::Relaxed);
+        true
+    }
+}
+
+impl Interrupt for Signals {
+    fn interrupted(&self) -> bool {
+        self.raised.load(Ordering::Relaxed) || (thread::current().id() == self.caller && self.ask())
+    }
+}

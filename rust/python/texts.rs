@@ -1,0 +1,195 @@
+//! Python texts as UTF-8, without copying what is UTF-8 already.
+//!
+//! An ASCII `str` and a `bytes` are borrowed where they lie. Any other `str` is stored in 1, 2 or 4
+//! bytes a character and is transcoded into a buffer that its thread reuses: CPython's own
+//! conversion would be kept inside the string and double the caller's memory. Any other
+//! bytes-like object is copied, since its owner may write to it meanwhile.
+
+use std::borrow::Cow;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::string::PyStringData;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use super::options::OnInvalid;
+use crate::error::{Error, Position, Result};
+
+/// A document that Python owns.
+pub struct Text<'py> {
+    /// Keeps `source` alive and, being a `str` or `bytes`, unchanged.
+    _owner: Bound<'py, PyAny>,
+    source: Source,
+}
+
+/// Where a document's text lies, readable from any thread while its [`Text`] lives.
+#[derive(Clone, Copy)]
+pub struct Source {
+    data: Data,
+}
+
+#[derive(Clone, Copy)]
+enum Data {
+    Ascii(*const [u8]),
+    Latin1(*const [u8]),
+    Ucs2(*const [u16]),
+    Ucs4(*const [u32]),
+    Bytes(*const [u8]),
+}
+
+// SAFETY: the memory behind the pointers is immutable and outlives the `Source`: `Text` owns it, and
+// every use of a `Source` ends before its `Text` is dropped (both live in one binding call).
+unsafe impl Send for Source {}
+// SAFETY: as above; shared reads of immutable memory.
+unsafe impl Sync for Source {}
+
+impl<'py> Text<'py> {
+    pub fn new(text: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(string) = text.cast::<PyString>() {
+            // SAFETY: `string` is a ready `str`, which is immutable and kept alive by `_owner`.
+            let data = match unsafe { string.data() }? {
+                PyStringData::Ucs1(units) if is_ascii(string) => Data::Ascii(units),
+                PyStringData::Ucs1(units) => Data::Latin1(units),
+                PyStringData::Ucs2(units) => Data::Ucs2(units),
+                PyStringData::Ucs4(units) => Data::Ucs4(units),
+            };
+            return Ok(Text { _owner: text.clone(), source: Source { data } });
+        }
+        let bytes = match text.cast::<PyBytes>() {
+            Ok(bytes) => bytes.clone(),
+            Err(_) if is_buffer(text) => copy_buffer(text)?,
+            Err(_) => {
+                let kind = text.get_type().qualname()?;
+                return Err(PyTypeError::new_err(format!("text must be str or a bytes-like object, not {kind}")));
+            }
+        };
+        let data = Data::Bytes(bytes.as_bytes());
+        Ok(Text { _owner: bytes.into_any(), source: Source { data } })
+    }
+
+    pub fn source(&self) -> Source {
+        self.source
+    }
+}
+
+/// Every document of a batch.
+pub fn texts<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
+    if texts.is_instance_of::<PyString>() || is_buffer(texts) {
+        let kind = texts.get_type().qualname()?;
+        return Err(PyTypeError::new_err(format!("texts must be several documents, not one {kind}")));
+    }
+    let in_document = |document: usize, text: PyResult<Bound<'py, PyAny>>| {
+        Text::new(&text?).map_err(|error| match error.is_instance_of::<PyTypeError>(texts.py()) {
+            true => PyTypeError::new_err(format!("document {document}: {}", error.value(texts.py()))),
+            false => error,
+        })
+    };
+    match texts.cast::<PyList>() {
+        Ok(list) => list.iter().enumerate().map(|(at, text)| in_document(at, Ok(text))).collect(),
+        Err(_) => texts.try_iter()?.enumerate().map(|(at, text)| in_document(at, text)).collect(),
+    }
+}
+
+pub fn is_buffer(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: takes a borrowed reference to a live object.
+    unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) == 1 }
+}
+
+fn is_ascii(string: &Bound<'_, PyString>) -> bool {
+    // SAFETY: takes a borrowed reference to a live `str`.
+    unsafe { pyo3::ffi::PyUnicode_IS_ASCII(string.as_ptr()) != 0 }
+}
+
+pub fn copy_buffer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    // SAFETY: returns a new reference to a `bytes`, or null with an exception set.
+    let bytes = unsafe { Bound::from_owned_ptr_or_err(object.py(), pyo3::ffi::PyBytes_FromObject(object.as_ptr())) }?;
+    Ok(bytes.cast_into()?)
+}
+
+impl Source {
+    /// Size in memory, close to the size in UTF-8.
+    pub fn size(&self) -> usize {
+        match self.data {
+            Data::Ascii(units) | Data::Latin1(units) | Data::Bytes(units) => units.len(),
+            Data::Ucs2(units) => units.len() * 2,
+            Data::Ucs4(units) => units.len() * 4,
+        }
+    }
+
+    /// The text as UTF-8, borrowed or in `buffer`.
+    pub fn read<'b>(&'b self, buffer: &'b mut String, on_invalid: OnInvalid) -> Result<&'b str> {
+        buffer.clear();
+        // SAFETY: see `unsafe impl Send for Source`: the memory is alive and immutable.
+        unsafe {
+            match self.data {
+                // SAFETY: CPython marks the string as ASCII.
+                Data::Ascii(units) => return Ok(std::str::from_utf8_unchecked(&*units)),
+                Data::Bytes(bytes) => return read_bytes(&*bytes, buffer, on_invalid),
+                Data::Latin1(units) => buffer.extend((*units).iter().map(|&unit| unit as char)),
+                Data::Ucs2(units) => transcode((*units).iter().map(|&unit| unit as u32), buffer, on_invalid)?,
+                Data::Ucs4(units) => transcode((*units).iter().copied(), buffer, on_invalid)?,
+            }
+        }
+        Ok(buffer)
+    }
+
+    /// Calls `work` with the text. A special token that it reports is placed in characters if the document
+    /// is a `str`.
+    pub fn with_text<R>(
+        &self,
+        buffer: &mut String,
+        on_invalid: OnInvalid,
+        work: impl FnOnce(&str) -> Result<R>,
+    ) -> Result<R> {
+        let text = self.read(buffer, on_invalid)?;
+        work(text).map_err(|error| self.place(error, text))
+    }
+
+    fn place(&self, error: Error, text: &str) -> Error {
+        match (error, self.data) {
+            (error, Data::Bytes(_)) => error,
+            (Error::SpecialToken { token, at: Position::Byte(at) }, _) => {
+                Error::SpecialToken { token, at: Position::Character(text[..at].chars().count()) }
+            }
+            (error, _) => error,
+        }
+    }
+}
+
+fn read_bytes<'b>(bytes: &'b [u8], buffer: &'b mut String, on_invalid: OnInvalid) -> Result<&'b str> {
+    match (std::str::from_utf8(bytes), on_invalid) {
+        (Ok(text), _) => Ok(text),
+        (Err(error), OnInvalid::Strict) => {
+            let at = error.valid_up_to();
+            Err(Error::InvalidText(format!("invalid UTF-8: byte 0x{:02x} at offset {at}", bytes[at])))
+        }
+        (Err(_), OnInvalid::Replace) => {
+            match String::from_utf8_lossy(bytes) {
+                Cow::Borrowed(text) => buffer.push_str(text),
+                Cow::Owned(text) => *buffer = text,
+            }
+            Ok(buffer)
+        }
+    }
+}
+
+fn transcode(units: impl Iterator<Item = u32>, buffer: &mut String, on_invalid: OnInvalid) -> Result<()> {
+    let mut units = units.enumerate().peekable();
+    while let Some((at, unit)) = units.next() {
+        let character = match char::from_u32(unit) {
+            Some(character) => character,
+            None if on_invalid == OnInvalid::Strict => {
+                return Err(Error::InvalidText(format!("surrogate U+{unit:04X} at character {at}")));
+            }
+            None => match units.peek() {
+                Some(&(_, low @ 0xdc00..0xe000)) if unit < 0xdc00 => {
+                    units.next();
+                    char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).unwrap_or('\u{fffd}')
+                }
+                _ => '\u{fffd}',
+            },
+        };
+        buffer.push(character);
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+"""The tests of bpeline: one suite, run on both backends (see conftest.py)."""

@@ -1,0 +1,110 @@
+//! The merger against a naive one, on random rules: small and large pieces, both rank semantics.
+
+use std::collections::HashMap;
+
+use bpeline::encoding::{Encoding, Parts, Rank, Rules, TokenId};
+use bpeline::interrupt::Never;
+use bpeline::merge::{Merger, SMALL};
+use bpeline::pair_table::PairTable;
+use bpeline::special::Special;
+use bpeline::{Encoder, encoding::ranks};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+type PairRules = HashMap<(TokenId, TokenId), (u32, TokenId)>;
+
+/// The definition: look at every pair again before each merge.
+fn naive(rules: &PairRules, mut ids: Vec<TokenId>) -> Vec<TokenId> {
+    loop {
+        let pairs = ids.windows(2).enumerate();
+        let best = pairs.filter_map(|(at, pair)| rules.get(&(pair[0], pair[1])).map(|rule| (rule.0, at, rule.1))).min();
+        let Some((_, at, id)) = best else { return ids };
+        ids.splice(at..at + 2, [id]);
+    }
+}
+
+fn byte_ids() -> [TokenId; 256] {
+    std::array::from_fn(|byte| byte as TokenId)
+}
+
+/// Rules over three letters and the symbols they make; ranks may repeat, results may coincide.
+fn pair_rules() -> impl Strategy<Value = PairRules> {
+    let symbol = || prop_oneof![97u32..100, 300u32..306];
+    proptest::collection::hash_map((symbol(), symbol()), (0u32..8, 300u32..306), 0..16)
+}
+
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let short = vec(97u8..100, 1..SMALL + 1);
+    let long = vec(97u8..100, SMALL + 1..400);
+    prop_oneof![short, long]
+}
+
+proptest! {
+    #[test]
+    fn any_pair_rules(rules in pair_rules(), pieces in vec(piece(), 1..4)) {
+        let mut table = PairTable::with_capacity(rules.len());
+        for (&(left, right), &(rank, id)) in &rules {
+            prop_assert!(table.insert(left, right, Rank(rank), id));
+        }
+        let mut merger = Merger::default();
+        for piece in pieces {
+            let expected = naive(&rules, piece.iter().map(|&byte| byte as TokenId).collect());
+            prop_assert_eq!(merger.merge(&table, &byte_ids(), &piece, &Never).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn any_rank_file(tokens in proptest::collection::hash_set("[ab]{2,6}", 0..24), texts in vec("[ab]{1,80}", 1..4)) {
+        let words: Vec<Vec<u8>> = (0..=255u8).map(|b| vec![b]).chain(tokens.into_iter().map(String::into_bytes)).collect();
+        let rank_of: HashMap<&[u8], u32> = words.iter().map(Vec::as_slice).zip(0..).collect();
+        let given = words.iter().cloned().zip(0..).collect();
+        let encoding = ranks::from_ranks("test".into(), r"[^\n]+".into(), given, vec![]).unwrap();
+        let encoder = Encoder::new(encoding.into(), None);
+        for text in texts {
+            let expected = match rank_of.get(text.as_bytes()) {
+                Some(&whole) => vec![whole],
+                None => naive_by_bytes(&rank_of, text.as_bytes()),
+            };
+            for _ in 0..2 { // once merged, once from the cache
+                let mut ids: Vec<u32> = Vec::new();
+                encoder.session().encode(&text, &Special::Parse, &mut ids, &Never).unwrap();
+                prop_assert_eq!(&ids, &expected);
+            }
+        }
+    }
+}
+
+/// tiktoken's definition: the rank of a pair is the rank of its bytes.
+fn naive_by_bytes(rank_of: &HashMap<&[u8], u32>, piece: &[u8]) -> Vec<u32> {
+    let mut ends: Vec<usize> = (0..=piece.len()).collect();
+    loop {
+        let pairs = ends.windows(3).enumerate();
+        let best = pairs.filter_map(|(at, w)| rank_of.get(&piece[w[0]..w[2]]).map(|rank| (*rank, at))).min();
+        let Some((_, at)) = best else { break };
+        ends.remove(at + 1);
+    }
+    ends.windows(2).map(|w| rank_of[&piece[w[0]..w[1]]]).collect()
+}
+
+#[test]
+fn a_merged_symbol_can_outrank_what_made_it() {
+    // DESIGN section 3: "aba" before "ab", so that "abab" is "aba" and "b".
+    let mut tokens: Vec<(TokenId, Vec<u8>)> = (0..256).map(|b| (b, vec![b as u8])).collect();
+    tokens.extend([(256, b"ab".to_vec()), (257, b"aba".to_vec())]);
+    let rules = Rules::Pairs(vec![(256, 97), (97, 98)]);
+    let parts = Parts { name: "test".into(), pattern: "gpt2".into(), tokens, rules, special_tokens: vec![] };
+    let encoder = Encoder::new(Encoding::new("test", parts).unwrap().into(), None);
+    let mut ids: Vec<u32> = Vec::new();
+    encoder.session().encode("abab", &Special::Parse, &mut ids, &Never).unwrap();
+    assert_eq!(ids, [257, 98]);
+}
+
+#[test]
+fn a_million_bytes_in_one_piece() {
+    let encoder = Encoder::new(bpeline::encoding::builtin::load("gpt2").unwrap().into(), None);
+    for (text, tokens) in [("a", 250_000), ("^", 250_000), (" ", 1_000_000), ("\n", 500_000)] {
+        let mut ids: Vec<u16> = Vec::new();
+        encoder.session().encode(&text.repeat(1_000_000), &Special::Parse, &mut ids, &Never).unwrap();
+        assert_eq!(ids.len(), tokens, "{text:?}");
+    }
+}

@@ -1,0 +1,110 @@
+//! The pre-tokenizer against fancy-regex with the literal pattern.
+
+use std::sync::LazyLock;
+
+use bpeline::error::Error;
+use bpeline::pretokenize::{GPT2_PATTERN, Pattern, regex::Engine};
+use fancy_regex::Regex;
+use proptest::prelude::*;
+
+/// Patterns whose pieces must be fancy-regex's own. All but the last end in `\s+(?!\S)|\s+` or alike.
+const PATTERNS: [&str; 5] = [
+    GPT2_PATTERN,
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+    r"(?i:'s|'t)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"(a)|(?P<named>b+)|\s+(?!\S)|\s+",
+    r"\s+(?!\S)|\p{L}+(?=\s)|\p{L}",
+];
+
+/// Text that shows the edges: every kind of space, letters and numbers of several scripts and lengths,
+/// joined marks, contractions.
+fn text() -> impl Strategy<Value = String> {
+    let atom = prop_oneof![
+        8 => "[ab '\n\r\t]",
+        2 => prop_oneof![Just("'ll"), Just("'s"), Just("'re"), Just("  "), Just(" '"), Just("\r\n")].prop_map(String::from),
+        3 => "[éß漢字١९²½Ⅷ\u{85}\u{a0}\u{3000}\u{2028}\u{1f}\u{301}👍\u{200d}!.]",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(atom, 0..24).prop_map(|atoms| atoms.concat())
+}
+
+static COMPILED: LazyLock<Vec<(Regex, Pattern, Engine)>> = LazyLock::new(|| {
+    let compile = |text| (Regex::new(text).unwrap(), Pattern::new(text).unwrap(), Engine::new(text).unwrap());
+    PATTERNS.into_iter().map(compile).collect()
+});
+
+fn by_fancy_regex(regex: &Regex, text: &str) -> Vec<String> {
+    let (mut pieces, mut end) = (Vec::new(), 0);
+    for found in regex.find_iter(text).map(Result::unwrap).filter(|found| found.start() < found.end()) {
+        pieces.push(text[end..found.start()].to_owned());
+        pieces.push(found.as_str().to_owned());
+        end = found.end();
+    }
+    pieces.push(text[end..].to_owned());
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
+fn by_pattern(pattern: &Pattern, text: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    pattern.pieces(text, |piece| Ok(pieces.push(piece.to_owned()))).unwrap();
+    pieces
+}
+
+fn by_engine(engine: &Engine, text: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    engine.pieces(text, |piece| Ok(pieces.push(piece.to_owned()))).unwrap();
+    pieces
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn scanner_and_engine_equal_fancy_regex(text in text()) {
+        for (oracle, pattern, engine) in COMPILED.iter() {
+            let expected = by_fancy_regex(oracle, &text);
+            prop_assert_eq!(by_pattern(pattern, &text), &expected[..], "{}", pattern.text());
+            prop_assert_eq!(by_engine(engine, &text), &expected[..], "{}", pattern.text());
+        }
+    }
+}
+
+/// Every character next to a letter, a number, a space and itself.
+#[test]
+fn every_character_in_contexts() {
+    let pattern = Pattern::new(GPT2_PATTERN).unwrap();
+    let oracle = Regex::new(GPT2_PATTERN).unwrap();
+    let mut text = String::new();
+    for c in (0..=0x10ffff).filter_map(char::from_u32) {
+        text.push_str(&format!("a{c}b {c}1{c} {c}{c} !{c}"));
+        if text.len() > 20_000 {
+            assert_eq!(by_pattern(&pattern, &text), by_fancy_regex(&oracle, &text));
+            text.clear();
+        }
+    }
+}
+
+/// fancy-regex alone runs out of stack here.
+#[test]
+fn a_million_spaces_through_the_engine() {
+    let engine = Engine::new(GPT2_PATTERN).unwrap();
+    let spaces = " ".repeat(1_000_000);
+    assert_eq!(by_engine(&engine, &spaces), [&spaces[..]]);
+    assert_eq!(by_engine(&engine, &format!("{spaces}x")), [&spaces[1..], " x"]);
+}
+
+#[test]
+fn an_ending_that_only_looks_like_one_is_left_alone() {
+    for (pattern, text) in [(r"(?:a|\s+(?!\S)|\s+)", "a  a "), (r"a\|\s+(?!\S)|\s+", "a|  a  "), (r"[a|\s+(?!\S)|\s+]+", "a ( b")] {
+        assert_eq!(by_engine(&Engine::new(pattern).unwrap(), text), by_fancy_regex(&Regex::new(pattern).unwrap(), text), "{pattern}");
+    }
+}
+
+#[test]
+fn a_pattern_that_cannot_be_compiled_is_an_error() {
+    match Pattern::new("(") {
+        Err(Error::EncodingFile(message)) => assert!(message.starts_with("pattern \"(\" cannot be used: "), "{message}"),
+        _ => panic!("compiled"),
+    }
+}

@@ -1,0 +1,110 @@
+"""The command line as a process: `python -m bpeline`, pipes, signals, missing extras."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("typer")
+
+ENVIRONMENT = os.environ | {"PYTHONWARNINGS": "ignore", "COLUMNS": "200"}
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
+
+
+def bp(*arguments, **options):
+    command = [sys.executable, "-m", "bpeline", *map(str, arguments)]
+    return subprocess.run(command, capture_output="stdout" not in options, env=ENVIRONMENT, **options)
+
+
+def test_python_m_bpeline(tmp_path):
+    done = bp("encode", "-q", input=b"Hello, world\n")
+    assert (done.stdout, done.stderr, done.returncode) == (b"15496 11 995 198\n", b"", 0)
+
+
+def test_pipe_there_and_back():
+    text = "naïve 漢字\r\n".encode()
+    ids = bp("encode", "-q", input=text).stdout
+    assert bp("decode", input=ids).stdout == text
+
+
+def test_a_file_name_that_is_not_utf8(tmp_path):
+    name = os.fsdecode(b"caf\xe9.txt")
+    try:
+        (tmp_path / name).write_bytes(b"a")
+    except (OSError, UnicodeError):
+        pytest.skip("this file system takes no such name")
+    done = bp("count", name, cwd=tmp_path)
+    assert done.stdout == b"1\t1\t1\t1.0\tcaf\xe9.txt\n" and done.returncode == 0
+    absent = bp("count", os.fsdecode(b"\xe9"), cwd=tmp_path)
+    assert absent.returncode == 1 and absent.stderr.count(b"\n") == 1
+
+
+def test_a_terminal_that_is_not_utf8():
+    done = subprocess.run(
+        [sys.executable, "-m", "bpeline", "show", "é漢a"],
+        env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+    )
+    assert done.stdout.splitlines()[0] == b'"\\xe9" 2634' and done.returncode == 0
+
+
+@posix
+def test_a_closed_pipe_is_quiet(tmp_path):
+    (tmp_path / "long.txt").write_text("a b c " * 40_000)
+    command = [sys.executable, "-m", "bpeline", "encode", "-q", str(tmp_path / "long.txt")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
+        assert process.stdout.read(10) == b"64 275 269"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("arguments", [["encode", "-q"], ["decode"], ["count"], ["show", "8"], ["info"], ["--version"]])
+def test_a_full_disk_behind_stdout(arguments):
+    with open("/dev/full", "wb") as full:
+        done = bp(*arguments, stdout=full, stderr=subprocess.PIPE, input=b"8")
+    assert (done.stderr, done.returncode) == (b"bpeline: standard output: No space left on device\n", 1)
+
+
+@posix
+@pytest.mark.parametrize(
+    ("sent", "code", "message"),
+    [(signal.SIGINT, 130, b"bpeline: interrupted\n"), (signal.SIGTERM, 143, b"")],
+)
+def test_signals_leave_no_file(tmp_path, sent, code, message):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bpeline", "encode", "-o", "ids.npy"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    with process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [path.suffix for path in tmp_path.iterdir()] == [".part"]  # it waits for its standard input
+        process.send_signal(sent)
+        assert process.wait(timeout=30) == code
+        assert process.stderr.read() == message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_the_extra(missing):
+    code = f"import sys; sys.modules[{missing!r}] = None; from bpeline.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
+    line = f"bpeline: the command line needs {missing}, which is not installed"
+    assert done.stderr == f'{line}: python -m pip install "bpeline[cli]"\n'
+    assert (done.stdout, done.returncode) == ("", 2)
+
+
+def test_import_bpeline_needs_no_extra():
+    code = "import sys, bpeline; print({'typer', 'rich', 'click'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.stdout == "set()\n"

@@ -1,0 +1,130 @@
+"""What `load` makes of its arguments: built-in names, file pairs, folders, and everything else."""
+
+import json
+
+import pytest
+
+import bpeline
+from tests.small import vocab_text, write_pair
+
+GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+
+def test_built_in(Tokenizer, backend):
+    tok = Tokenizer.load("gpt2")
+    assert (tok.name, tok.vocab_size, tok.backend) == ("gpt2", 50257, backend)
+    assert tok.special_tokens == {"<|endoftext|>": 50256}
+    assert tok.eot_token == 50256
+    assert tok.pattern == GPT2_PATTERN
+    assert tok.encode("hello world") == [31373, 995]
+    assert "gpt2" in bpeline.encodings()
+
+
+def test_load_is_one_function():
+    assert bpeline.load("gpt2") == bpeline.Tokenizer.load("gpt2")
+    assert type(bpeline.load("gpt2")) is bpeline.Tokenizer
+    assert bpeline.load("gpt2").backend == bpeline.backend()
+
+
+def test_a_built_in_beats_a_folder_of_its_name(Tokenizer, tmp_path, monkeypatch):
+    (tmp_path / "gpt2").mkdir()
+    write_pair(tmp_path / "gpt2")
+    monkeypatch.chdir(tmp_path)
+    assert Tokenizer.load("gpt2").vocab_size == 50257
+    assert Tokenizer.load("./gpt2").vocab_size == 257
+
+
+@pytest.mark.parametrize("option", [{"pattern": "gpt2"}, {"special_tokens": {"<x>": 50257}}])
+def test_a_built_in_takes_no_options(Tokenizer, option):
+    with pytest.raises(ValueError) as caught:
+        Tokenizer.load("gpt2", **option)
+    assert ".extend" in str(caught.value)
+
+
+def test_a_folder_with_a_pair(Tokenizer, tmp_path):
+    paths = write_pair(tmp_path, vocab_text(["ab"]), "a b\n")
+    assert Tokenizer.load(tmp_path) == Tokenizer.load(str(tmp_path)) == Tokenizer.load(*paths)
+    assert Tokenizer.load(tmp_path).encode("ab") == [256]
+    assert Tokenizer.load(tmp_path).name == tmp_path.name
+
+
+def test_paths_of_any_kind(Tokenizer, tmp_path):
+    vocab, merges = write_pair(tmp_path)
+    assert Tokenizer.load(tmp_path / "vocab.json", tmp_path / "merges.txt") == Tokenizer.load(vocab, merges)
+
+
+def test_a_pattern_by_name_or_in_full(Tokenizer, tmp_path):
+    paths = write_pair(tmp_path)
+    assert (
+        Tokenizer.load(*paths, pattern="gpt2") == Tokenizer.load(*paths, pattern=GPT2_PATTERN) == Tokenizer.load(*paths)
+    )
+    words = Tokenizer.load(*paths, pattern=r"\p{L}+|[^\p{L}]+")
+    assert words.pattern == r"\p{L}+|[^\p{L}]+"
+    assert words != Tokenizer.load(*paths)
+
+
+def test_bpeline_json_names_what_the_pair_cannot(Tokenizer, tmp_path):
+    write_pair(tmp_path, vocab_text(["ab"]), "a b\n")
+    data = {
+        "bpeline": 1,
+        "name": "words",
+        "pattern": r"a|b|[^ab]+",
+        "special_tokens": {"<|endoftext|>": 257, "<x>": 300},
+    }
+    (tmp_path / "bpeline.json").write_text(json.dumps(data), encoding="utf-8")
+    tok = Tokenizer.load(tmp_path)
+    assert (tok.name, tok.pattern, tok.special_tokens) == ("words", data["pattern"], data["special_tokens"])
+    assert tok.encode("ab<x>") == [tok.token_to_id("a"), tok.token_to_id("b"), 300]
+    explicit = Tokenizer.load(tmp_path, pattern="gpt2", special_tokens={"<|endoftext|>": 257})
+    assert explicit.pattern == GPT2_PATTERN
+    assert explicit.special_tokens == {"<|endoftext|>": 257}
+    assert explicit.encode("ab<x>")[0] == 256
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '"x"',
+        '{"bpeline": 2}',
+        '{"bpeline": 1, "pattern": 5}',
+        '{"bpeline": 1, "special_tokens": ["a"]}',
+        "\udcff",
+    ],
+)
+def test_a_damaged_bpeline_json(Tokenizer, tmp_path, content):
+    write_pair(tmp_path)
+    (tmp_path / "bpeline.json").write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        Tokenizer.load(tmp_path)
+    assert "bpeline.json" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "o.tiktoken", "tekken.json", "vocab.json", "merges.txt"])
+def test_a_file_of_another_format(Tokenizer, tmp_path, name):
+    (tmp_path / name).write_text("{}", encoding="utf-8")
+    for source in (tmp_path / name, tmp_path):
+        with pytest.raises(bpeline.EncodingFileError) as caught:
+            Tokenizer.load(source)
+        assert str(tmp_path) in str(caught.value)
+        assert "vocab.json" in str(caught.value)
+        assert "merges.txt" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["gpt3", "no/such/folder", "missing.json"])
+def test_nothing_there(Tokenizer, name):
+    with pytest.raises(FileNotFoundError) as caught:
+        Tokenizer.load(name)
+    assert name in str(caught.value)
+    assert all(built_in in str(caught.value) for built_in in bpeline.encodings())
+
+
+def test_cache_bytes(Tokenizer):
+    assert Tokenizer.load("gpt2", cache_bytes=0).cache_bytes == 0
+    assert Tokenizer.load("gpt2", cache_bytes=12345).cache_bytes == 12345
+    assert Tokenizer.load("gpt2").cache_bytes > 0
+    with pytest.raises(ValueError) as caught:
+        Tokenizer.load("gpt2", cache_bytes=-1)
+    assert str(caught.value) == "cache_bytes must be at least 0, not -1"

@@ -1,0 +1,51 @@
+"""A smaller sample of `python -m tests.parity`, and that the samples are as many as they should be."""
+
+import pytest
+
+from tests.parity import samples
+from tests.parity.compare import Comparison, table
+
+pytestmark = pytest.mark.parity
+
+
+@pytest.fixture
+def comparison(Tokenizer, backend, tmp_path):
+    for package in ("tiktoken", "tokenizers", "regex"):
+        pytest.importorskip(package)
+    return Comparison({backend: Tokenizer}, tmp_path)
+
+
+def test_encode(comparison, backend):
+    texts = list(samples.usual())[::4]
+    comparison.encode(texts)
+    report = comparison.report
+    assert report.total == 0, table(report)
+    assert report.encoded[backend] == len(texts)
+    assert report.peers_disagree == 0
+    assert report.literal_is_ours == 0
+    assert set(report.vocab_size.values()) == {50257}
+
+
+def test_decode(comparison, backend):
+    comparison.decode(samples.id_sequences())
+    report = comparison.report
+    assert report.total == 0, table(report)
+    assert report.decoded[backend] == 2_005
+    assert report.peers_disagree == 0
+
+
+def test_a_mismatch_is_seen(comparison, backend):
+    """The harness itself: an encoder that is wrong on one sample is counted on that sample."""
+    right = comparison.ours[backend].encode
+    comparison.ours[backend].encode = lambda texts: [[0] if text == "b" else right([text])[0] for text in texts]
+    comparison.encode(["a", "b", "c"])
+    counted = {kind: count for (_, kind), count in comparison.report.mismatches.items()}
+    assert counted == {"encode, tiktoken": 1, "encode, tokenizers": 1, "round trip": 1}
+
+
+def test_there_are_enough_samples():
+    usual = list(samples.usual())
+    assert len(usual) >= samples.LEAST
+    assert len(set(usual)) > 25_000
+    assert len(list(samples.id_sequences())) == 2_005
+    assert sum(1 for _ in samples.scalars()) == 1_112_064
