@@ -17,6 +17,9 @@ use crate::encoding::TokenId;
 /// Budget of one thread, where the caller names none.
 pub const DEFAULT_BYTES: usize = 8 << 20;
 
+/// Offsets are 32 bits wide; a larger budget is not used up.
+const MOST: usize = 4 << 30;
+
 /// Longer pieces are rare and mostly met once.
 const LONGEST: usize = 256;
 
@@ -48,7 +51,8 @@ pub struct Place {
 impl Cache {
     /// A cache that never takes more than `budget` bytes; too small a budget gives one that keeps nothing.
     pub fn new(budget: usize) -> Self {
-        let arena_bytes = (budget / 4).min(u32::MAX as usize);
+        let budget = budget.min(MOST);
+        let arena_bytes = budget / 4;
         let slots = (budget / 2 / size_of::<Slot>() + 1).next_power_of_two() / 2;
         let slots = if arena_bytes < LONGEST * size_of::<TokenId>() { 0 } else { slots };
         Cache {

@@ -35,6 +35,11 @@ impl Scratch {
 /// Takes ids in the order of the text.
 pub trait Sink {
     fn put(&mut self, ids: &[TokenId]);
+
+    /// A special token, whose literal has `length` bytes.
+    fn put_special(&mut self, id: TokenId, _length: usize) {
+        self.put(&[id]);
+    }
 }
 
 /// An id as an array stores it.
@@ -83,15 +88,24 @@ impl<'v> Ends<'v> {
     pub fn new(vocabulary: &'v Vocabulary) -> Self {
         Ends { ids: Vec::new(), ends: Vec::new(), vocabulary }
     }
+
+    /// Where the last token ends.
+    pub fn end(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
 }
 
 impl Sink for Ends<'_> {
     fn put(&mut self, ids: &[TokenId]) {
         for &id in ids {
-            let start = self.ends.last().copied().unwrap_or(0);
-            self.ids.push(id);
-            self.ends.push(start + self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
+            self.put_special(id, self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
         }
+    }
+
+    // Two literals may share an id, so the id does not tell the length.
+    fn put_special(&mut self, id: TokenId, length: usize) {
+        self.ids.push(id);
+        self.ends.push(self.end() + length);
     }
 }
 
@@ -174,15 +188,20 @@ impl Session<'_> {
             Segment::Ordinary(part) => {
                 encoding.pattern().pieces(part, |piece| self.encode_piece(piece.as_bytes(), sink, interrupt))
             }
-            Segment::Special(id, _) => {
-                sink.put(&[id]);
+            Segment::Special(id, literal) => {
+                sink.put_special(id, literal.len());
                 Ok(())
             }
         })
     }
 
     #[inline]
-    pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+    pub fn encode_piece(
+        &mut self,
+        piece: &[u8],
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
         self.until_check -= piece.len() as isize;
         if self.until_check < 0 {
             self.until_check = TEXT_BETWEEN_CHECKS as isize;

@@ -68,7 +68,11 @@ impl Merger {
         let mut entries = std::mem::take(heap).into_vec();
         entries.clear();
         entries.extend(
-            ranks.iter().zip(0u32..).filter(|(rank, _)| **rank != Rank::NONE).map(|(rank, at)| Reverse(entry(*rank, at))),
+            ranks
+                .iter()
+                .zip(0u32..)
+                .filter(|(rank, _)| **rank != Rank::NONE)
+                .map(|(rank, at)| Reverse(entry(*rank, at))),
         );
         *heap = BinaryHeap::from(entries);
 

@@ -59,7 +59,9 @@ impl SpecialTokens {
             }
             if *id > MAX_ID {
                 let literal = quote(literal);
-                return Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}")));
+                return Err(Error::file(format!(
+                    "special token {literal} has the id {id}, expected 0 to {MAX_ID}"
+                )));
             }
         }
         let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)))?;
@@ -114,7 +116,10 @@ impl SpecialTokens {
             for found in automaton.find_iter(text) {
                 let literal = &text[found.range()];
                 if matches!(special, Special::Error) {
-                    return Err(Error::SpecialToken { token: literal.to_owned(), at: Position::Byte(found.start()) });
+                    return Err(Error::SpecialToken {
+                        token: literal.to_owned(),
+                        at: Position::Byte(found.start()),
+                    });
                 }
                 if start < found.start() {
                     visit(Segment::Ordinary(&text[start..found.start()]))?;
@@ -150,7 +155,12 @@ mod tests {
     fn cut(tokens: &[(&str, TokenId)], text: &'static str, special: Special) -> Vec<Segment<'static>> {
         let tokens = SpecialTokens::new(tokens.iter().map(|(l, id)| (l.to_string(), *id)).collect()).unwrap();
         let mut segments = Vec::new();
-        tokens.cut(text, &special, |segment| Ok(segments.push(segment))).unwrap();
+        tokens
+            .cut(text, &special, |segment| {
+                segments.push(segment);
+                Ok(())
+            })
+            .unwrap();
         segments
     }
 

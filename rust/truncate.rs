@@ -16,7 +16,7 @@
 //!
 //! [`Pattern::settles_after`]: crate::pretokenize::Pattern::settles_after
 
-use crate::encode::{Count, Encoder, Ends, Session};
+use crate::encode::{Count, Encoder, Ends, Session, Sink};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::special::{Segment, Special};
@@ -45,16 +45,16 @@ pub fn truncate<'t>(
     let walked = encoding.special_tokens().cut(text, special, |segment| {
         let mut visit = |piece: &'t str, special_id: Option<u32>| {
             // A cut in this piece or later leaves all pieces before the last one as they are.
-            beyond_reach = settles_after.is_some() && pieces.last().is_some_and(|last| last.tokens_before > max_tokens);
+            beyond_reach =
+                settles_after.is_some() && pieces.last().is_some_and(|last| last.tokens_before > max_tokens);
             if beyond_reach {
                 return Err(Error::Interrupted);
             }
-            let start = tokens.ends.last().copied().unwrap_or(0);
+            let start = tokens.end();
             pieces.push(Piece { start, tokens_before: tokens.ids.len(), is_special: special_id.is_some() });
             match special_id {
                 Some(id) => {
-                    tokens.ids.push(id);
-                    tokens.ends.push(start + piece.len());
+                    tokens.put_special(id, piece.len());
                     Ok(())
                 }
                 None => session.encode_piece(piece.as_bytes(), &mut tokens, interrupt),

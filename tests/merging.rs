@@ -1,5 +1,7 @@
 //! The merger against a naive one, on random rules: small and large pieces, both rank semantics.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashMap;
 
 use bpeline::encoding::{Encoding, Parts, Rank, Rules, TokenId};
@@ -17,7 +19,9 @@ type PairRules = HashMap<(TokenId, TokenId), (u32, TokenId)>;
 fn naive(rules: &PairRules, mut ids: Vec<TokenId>) -> Vec<TokenId> {
     loop {
         let pairs = ids.windows(2).enumerate();
-        let best = pairs.filter_map(|(at, pair)| rules.get(&(pair[0], pair[1])).map(|rule| (rule.0, at, rule.1))).min();
+        let best = pairs
+            .filter_map(|(at, pair)| rules.get(&(pair[0], pair[1])).map(|rule| (rule.0, at, rule.1)))
+            .min();
         let Some((_, at, id)) = best else { return ids };
         ids.splice(at..at + 2, [id]);
     }

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from tests import naive
 from tests.small import SPELL
@@ -40,10 +41,10 @@ class Oracle:
     @classmethod
     def of_pair(cls, vocab_path, merges_path):
         """From GPT-2's two files."""
-        spelled = json.loads(open(vocab_path, encoding="utf-8").read())
+        spelled = json.loads(Path(vocab_path).read_text(encoding="utf-8"))
         eot = spelled.pop("<|endoftext|>")
         raw = lambda token: bytes(BYTE_OF[c] for c in token)  # noqa: E731
-        lines = open(merges_path, encoding="utf-8").read().split("\n")[1:]
+        lines = Path(merges_path).read_text(encoding="utf-8").split("\n")[1:]
         ranks = {tuple(map(raw, line.split(" "))): rank for rank, line in enumerate(filter(None, lines))}
         ids = {raw(token): i for token, i in spelled.items()}
         return cls(ids, lambda left, right: ranks.get((left, right)), {"<|endoftext|>": eot})

@@ -1,5 +1,7 @@
 //! The pre-tokenizer against fancy-regex with the literal pattern.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::LazyLock;
 
 use bpeline::error::Error;
@@ -47,13 +49,23 @@ fn by_fancy_regex(regex: &Regex, text: &str) -> Vec<String> {
 
 fn by_pattern(pattern: &Pattern, text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
-    pattern.pieces(text, |piece| Ok(pieces.push(piece.to_owned()))).unwrap();
+    pattern
+        .pieces(text, |piece| {
+            pieces.push(piece.to_owned());
+            Ok(())
+        })
+        .unwrap();
     pieces
 }
 
 fn by_engine(engine: &Engine, text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
-    engine.pieces(text, |piece| Ok(pieces.push(piece.to_owned()))).unwrap();
+    engine
+        .pieces(text, |piece| {
+            pieces.push(piece.to_owned());
+            Ok(())
+        })
+        .unwrap();
     pieces
 }
 
@@ -96,15 +108,25 @@ fn a_million_spaces_through_the_engine() {
 
 #[test]
 fn an_ending_that_only_looks_like_one_is_left_alone() {
-    for (pattern, text) in [(r"(?:a|\s+(?!\S)|\s+)", "a  a "), (r"a\|\s+(?!\S)|\s+", "a|  a  "), (r"[a|\s+(?!\S)|\s+]+", "a ( b")] {
-        assert_eq!(by_engine(&Engine::new(pattern).unwrap(), text), by_fancy_regex(&Regex::new(pattern).unwrap(), text), "{pattern}");
+    for (pattern, text) in [
+        (r"(?:a|\s+(?!\S)|\s+)", "a  a "),
+        (r"a\|\s+(?!\S)|\s+", "a|  a  "),
+        (r"[a|\s+(?!\S)|\s+]+", "a ( b"),
+    ] {
+        assert_eq!(
+            by_engine(&Engine::new(pattern).unwrap(), text),
+            by_fancy_regex(&Regex::new(pattern).unwrap(), text),
+            "{pattern}"
+        );
     }
 }
 
 #[test]
 fn a_pattern_that_cannot_be_compiled_is_an_error() {
     match Pattern::new("(") {
-        Err(Error::EncodingFile(message)) => assert!(message.starts_with("pattern \"(\" cannot be used: "), "{message}"),
+        Err(Error::EncodingFile(message)) => {
+            assert!(message.starts_with("pattern \"(\" cannot be used: "), "{message}")
+        }
         _ => panic!("compiled"),
     }
 }

@@ -103,7 +103,7 @@ print("equal")
 
 
 @pytest.mark.parametrize("env", LOCALES, ids=["C", "POSIX", "latin-1", "warned"])
-def test_files_are_utf_8_in_every_locale(backend, tmp_path, env):
+def test_21_files_are_utf_8_in_every_locale(backend, tmp_path, env):
     script = f"import sys; sys.argv[1:] = [{str(tmp_path)!r}, {backend!r}]\n" + FILES
     options = ["-W", "error::EncodingWarning"] if "PYTHONWARNDEFAULTENCODING" in env else []
     result = run(script, *options, **env)

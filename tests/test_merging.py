@@ -22,6 +22,11 @@ def oracle(gpt2, tmp_path_factory):
     return Oracle.of_pair(*gpt2.save(tmp_path_factory.mktemp("gpt2")))
 
 
+@pytest.fixture(scope="module")
+def both_gpt2(both):
+    return [cls.load("gpt2") for cls in both]
+
+
 @settings(max_examples=300)
 @given(adversarial)
 @example(" \n  'll's  '")
@@ -43,8 +48,8 @@ def test_round_trip_of_any_text(gpt2, text):
 
 @settings(max_examples=300)
 @given(texts)
-def test_backends_agree(both, text):
-    native, reference = (cls.load("gpt2") for cls in both)
+def test_backends_agree(both_gpt2, text):
+    native, reference = both_gpt2
     for special in ("parse", "text"):
         assert native.encode(text, special=special) == reference.encode(text, special=special)
     assert native.truncate(text, 5) == reference.truncate(text, 5)

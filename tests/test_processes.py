@@ -1,4 +1,4 @@
-"""Threads that share one tokenizer, and children forked in the middle of its use."""
+"""Threads that share one tokenizer, and children forked in the middle of its use (rows 29 and 30 of the reports)."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 TEXTS = ["hello world", "<|endoftext|>", "don't  stop", "漢字 👍", "x" * 3_000, "\n\n\n a"] * 4
 
 
-def test_sixteen_threads_share_one_tokenizer(gpt2):
+def test_30_sixteen_threads_share_one_tokenizer(gpt2):
     expected = gpt2.encode_batch(TEXTS)
     results, errors, start = [], [], threading.Barrier(16)
 
@@ -93,7 +93,7 @@ FORK = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("mode", ["idle", "busy"])
-def test_a_forked_child_encodes(backend, mode):
+def test_29_a_forked_child_encodes(backend, mode):
     """A fork after a batch, and one while four other threads are inside the tokenizer."""
     result = run(FORK, backend, mode)
     assert result.stdout == "all children finished\n", result.stderr

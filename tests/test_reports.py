@@ -1,5 +1,6 @@
 """What users of other tokenizers reported (docs/REPORTS.md): each row by its number, with the right value.
 
+Row 21 is in test_backend_choice.py, 29 and 30 are in test_processes.py, the pools of 33 in test_identity.py.
 Rows about training, corpora, Arrow and other file formats belong to the issues that add those.
 """
 

@@ -1,5 +1,7 @@
 //! `truncate` against its definition, by trying every prefix.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::LazyLock;
 
 use bpeline::encode::{Count, Ends};
@@ -33,7 +35,8 @@ fn spacious(pattern: &str) -> Encoding {
 
 static ENCODERS: LazyLock<[Encoder; 3]> = LazyLock::new(|| {
     let other = r"(?:'ll)| ?\p{L}+| ?[^\s\p{L}]+|\s+(?!\S)|\s+";
-    [builtin::load("gpt2").unwrap(), spacious("gpt2"), spacious(other)].map(|encoding| Encoder::new(encoding.into(), Some(0)))
+    [builtin::load("gpt2").unwrap(), spacious("gpt2"), spacious(other)]
+        .map(|encoding| Encoder::new(encoding.into(), Some(0)))
 });
 
 proptest! {

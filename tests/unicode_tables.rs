@@ -12,11 +12,7 @@ use tables::{CLASS_BLOCKS, CLASS_PAGES};
 
 #[test]
 fn committed_tables_are_what_the_generator_writes() {
-    assert_eq!(
-        generate::stale(),
-        Ok(vec![]),
-        "run `cargo run --example unicode-tables`"
-    );
+    assert_eq!(generate::stale(), Ok(vec![]), "run `cargo run --example unicode-tables`");
 }
 
 #[test]
@@ -42,10 +38,7 @@ fn every_scalar_value_has_the_class_fancy_regex_gives_it() {
 
 #[test]
 fn whitespace_is_the_25_characters_of_white_space() {
-    let count: u32 = generate::class_ranges(r"\s")
-        .unwrap()
-        .iter()
-        .map(|(first, last)| last - first + 1)
-        .sum();
+    let count: u32 =
+        generate::class_ranges(r"\s").unwrap().iter().map(|(first, last)| last - first + 1).sum();
     assert_eq!(count, 25);
 }

@@ -1,19 +1,25 @@
 //! The encodings inside the wheel. `python/bpeline/builtin/README.md` names their origin and licence.
 
-use super::{Encoding, END_OF_TEXT, Parts, Rules, TokenId};
+use super::{END_OF_TEXT, Encoding, Parts, Rules, TokenId};
 use crate::byte_map;
 use crate::error::{Error, Result};
 use crate::pretokenize::GPT2_PATTERN;
 
 /// 50,000 pairs of `u16` ids, little-endian: all of GPT-2's vocabulary follows from them.
-static GPT2_MERGES: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/python/bpeline/builtin/gpt2.merges"));
+static GPT2_MERGES: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/python/bpeline/builtin/gpt2.merges"));
 
 pub const NAMES: [&str; 1] = ["gpt2"];
 
 pub fn load(name: &str) -> Result<Encoding> {
     let parts = match name {
         "gpt2" => gpt2(),
-        _ => return Err(Error::file(format!("no built-in encoding is called \"{name}\" (built in: {})", NAMES.join(", ")))),
+        _ => {
+            return Err(Error::file(format!(
+                "no built-in encoding is called \"{name}\" (built in: {})",
+                NAMES.join(", ")
+            )));
+        }
     };
     Ok(Encoding { is_builtin: true, ..Encoding::new(name, parts)? })
 }

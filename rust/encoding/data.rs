@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"bpeline encoding 1\n";
 
+/// Begins the message of every fault.
+const SOURCE: &str = "encoding data";
+
 pub fn to_bytes(encoding: &Encoding) -> Vec<u8> {
     let mut body = Vec::new();
     put_block(&mut body, encoding.name().as_bytes());
@@ -68,14 +71,19 @@ fn put_block(body: &mut Vec<u8>, block: &[u8]) {
 
 pub fn from_bytes(data: &[u8]) -> Result<Encoding> {
     let Some(rest) = data.strip_prefix(MAGIC) else {
-        return Err(Error::file("encoding data: expected it to start with \"bpeline encoding 1\""));
+        return Err(Error::file(format!("{SOURCE}: expected it to start with \"bpeline encoding 1\"")));
     };
     match rest.split_first_chunk::<32>() {
         Some((checksum, body)) if Sha256::digest(body).as_slice() == checksum => {
-            let parts = read_parts(body).ok_or_else(|| Error::file("encoding data: damaged"))?;
-            Encoding::new("encoding data", parts)
+            let parts = read_parts(body).ok_or_else(|| Error::file(format!("{SOURCE}: damaged")))?;
+            Encoding::new(SOURCE, parts).map_err(|error| match error {
+                Error::EncodingFile(message) if !message.starts_with(SOURCE) => {
+                    Error::file(format!("{SOURCE}: {message}"))
+                }
+                error => error,
+            })
         }
-        _ => Err(Error::file("encoding data: the checksum does not match")),
+        _ => Err(Error::file(format!("{SOURCE}: the checksum does not match"))),
     }
 }
 

@@ -33,7 +33,8 @@ pub fn load(
                 match by_token.get(literal.as_str()) {
                     Some(own) if own != id => {
                         let literal = quote(literal);
-                        let message = format!("special token {literal} has the id {id}, but {vocab} gives it {own}");
+                        let message =
+                            format!("special token {literal} has the id {id}, but {vocab} gives it {own}");
                         return Err(Error::file(message));
                     }
                     _ => {}
@@ -45,7 +46,8 @@ pub fn load(
             Some(&id) => vec![(END_OF_TEXT.to_owned(), id)],
             None => {
                 let token = quote(END_OF_TEXT);
-                let message = format!("{vocab}: no token {token}; name the special tokens with special_tokens=");
+                let message =
+                    format!("{vocab}: no token {token}; name the special tokens with special_tokens=");
                 return Err(Error::file(message));
             }
         },
@@ -55,7 +57,10 @@ pub fn load(
     let parts = Parts {
         name,
         pattern: pattern.unwrap_or_else(|| GPT2_PATTERN.to_owned()),
-        tokens: tokens.into_iter().map(|(spelling, id)| (id, byte_map::to_bytes(spelling).unwrap_or_default())).collect(),
+        tokens: tokens
+            .into_iter()
+            .map(|(spelling, id)| (id, byte_map::to_bytes(spelling).unwrap_or_default()))
+            .collect(),
         rules,
         special_tokens,
     };
@@ -90,8 +95,9 @@ fn check_ids(file: &str, entries: &[Entry]) -> Result<()> {
             }
         };
         let (token, last) = (quote(token), size - 1);
-        let message =
-            format!("{file}: line {line}: token {token} has the id {id}, {fault}expected every id from 0 to {last} exactly once");
+        let message = format!(
+            "{file}: line {line}: token {token} has the id {id}, {fault}expected every id from 0 to {last} exactly once"
+        );
         return Err(Error::file(message));
     }
     Ok(())
@@ -103,13 +109,15 @@ fn ordinary_tokens<'t>(
     entries: &'t [Entry],
     special_tokens: &[(String, TokenId)],
 ) -> Result<HashMap<&'t str, TokenId>> {
-    let special: HashMap<&str, TokenId> = special_tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect();
+    let special: HashMap<&str, TokenId> =
+        special_tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect();
     let mut tokens = HashMap::with_capacity(entries.len());
     for Entry { token, id, line } in entries.iter().filter(|entry| !special.contains_key(&*entry.token)) {
         if let Some(stranger) = token.chars().find(|&c| byte_map::byte_of(c).is_none()) {
             let (token, stranger) = (quote(token), stranger as u32);
-            let message =
-                format!("{file}: line {line}: token {token} contains U+{stranger:04X}, which is outside the byte alphabet");
+            let message = format!(
+                "{file}: line {line}: token {token} contains U+{stranger:04X}, which is outside the byte alphabet"
+            );
             return Err(Error::file(message));
         }
         tokens.insert(&**token, *id);
@@ -118,7 +126,9 @@ fn ordinary_tokens<'t>(
         let spelling = character.to_string();
         if !tokens.contains_key(&*spelling) {
             let spelling = quote(&spelling);
-            return Err(Error::file(format!("{file}: the byte 0x{byte:02x} has no token, expected {spelling}")));
+            return Err(Error::file(format!(
+                "{file}: the byte 0x{byte:02x} has no token, expected {spelling}"
+            )));
         }
     }
     Ok(tokens)
@@ -134,8 +144,12 @@ fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Resul
         }
         let fault = |message: String| Err(Error::file(format!("{file}: line {number}: {message}")));
         let (left, right) = match line.split_once(' ') {
-            Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => (left, right),
-            _ => return fault(format!("expected two symbols and one space, found {}", quote(line))),
+            Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => {
+                (left, right)
+            }
+            _ => {
+                return fault(format!("expected two symbols and one space, found {}", quote(line)));
+            }
         };
         let mut ids = [0; 2];
         for (id, symbol) in ids.iter_mut().zip([left, right]) {

@@ -32,7 +32,9 @@ impl Vocabulary {
         let highest = tokens.iter().map(|(id, _)| *id).chain(specials.iter().map(|(_, id)| id)).max();
         let size = match highest {
             Some(id) if id > MAX_ID => {
-                return Err(Error::file(format!("{source}: a token has the id {id}, expected at most {MAX_ID}")));
+                return Err(Error::file(format!(
+                    "{source}: a token has the id {id}, expected at most {MAX_ID}"
+                )));
             }
             Some(id) => id as usize + 1,
             None => 0,
@@ -45,7 +47,9 @@ impl Vocabulary {
             let (kind, first) = &mut by_id[*id as usize];
             if *kind != Kind::Hole {
                 let (first, bytes) = (show_bytes(first), show_bytes(bytes));
-                return Err(Error::file(format!("{source}: the tokens {first} and {bytes} have the same id {id}")));
+                return Err(Error::file(format!(
+                    "{source}: the tokens {first} and {bytes} have the same id {id}"
+                )));
             }
             by_id[*id as usize] = (Kind::Ordinary, bytes);
         }
@@ -56,12 +60,17 @@ impl Vocabulary {
                 Kind::Special => {} // two literals may share an id: the first is its text
                 Kind::Ordinary => {
                     let (literal, token) = (quote(literal), show_bytes(bytes));
-                    let message = format!("special token {literal} has the id {id}, which the token {token} has already");
+                    let message = format!(
+                        "special token {literal} has the id {id}, which the token {token} has already"
+                    );
                     return Err(Error::file(message));
                 }
             }
         }
-        Self::index(source, &by_id)
+        let mut vocabulary = Self::index(source, &by_id)?;
+        let literals = specials.iter().map(|(literal, _)| literal.len());
+        vocabulary.longest = literals.chain(by_id.iter().map(|(_, bytes)| bytes.len())).max().unwrap_or(0);
+        Ok(vocabulary)
     }
 
     fn index(source: &str, by_id: &[(Kind, &[u8])]) -> Result<Self> {
@@ -71,7 +80,7 @@ impl Vocabulary {
             kinds: by_id.iter().map(|(kind, _)| *kind).collect(),
             by_bytes: HashTable::with_capacity(by_id.len()),
             hasher: DefaultHashBuilder::default(),
-            longest: by_id.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or(0),
+            longest: 0,
         };
         for (_, bytes) in by_id {
             vocabulary.starts.push(vocabulary.bytes.len());
@@ -88,7 +97,9 @@ impl Vocabulary {
             let hash = hasher.hash_one(*token);
             if let Some(first) = by_bytes.find(hash, |&other| of(other) == *token) {
                 let token = show_bytes(token);
-                return Err(Error::file(format!("{source}: the ids {first} and {id} have the same token {token}")));
+                return Err(Error::file(format!(
+                    "{source}: the ids {first} and {id} have the same token {token}"
+                )));
             }
             by_bytes.insert_unique(hash, id, |&other| hasher.hash_one(of(other)));
         }
@@ -100,7 +111,7 @@ impl Vocabulary {
         self.kinds.len()
     }
 
-    /// Bytes of the longest token.
+    /// Bytes of the longest token or literal.
     pub fn longest(&self) -> usize {
         self.longest
     }

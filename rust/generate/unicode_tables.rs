@@ -23,11 +23,8 @@ use regex_syntax::hir::{Class, HirKind};
 pub type Range = (u32, u32);
 
 /// The constant's name, its pattern, its number in the Rust table (0 is every other character).
-pub const CLASSES: [(&str, &str, u8); 3] = [
-    ("LETTERS", r"\p{L}", 1),
-    ("NUMBERS", r"\p{N}", 2),
-    ("WHITESPACE", r"\s", 3),
-];
+pub const CLASSES: [(&str, &str, u8); 3] =
+    [("LETTERS", r"\p{L}", 1), ("NUMBERS", r"\p{N}", 2), ("WHITESPACE", r"\s", 3)];
 
 const COMMAND: &str = "cargo run --example unicode-tables";
 const PAGE: usize = 256;
@@ -35,12 +32,7 @@ const PAGES: usize = 0x11_0000 / PAGE;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let check = match arguments
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
+    let check = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => false,
         ["--check"] => true,
         _ => {
@@ -93,10 +85,7 @@ fn files(top: &Path) -> Result<[(&'static str, String); 2], String> {
     }
     Ok([
         ("rust/unicode_tables.rs", rust_file(&source, &ranges)?),
-        (
-            "python/bpeline/_reference/unicode_tables.py",
-            python_file(&source, &ranges),
-        ),
+        ("python/bpeline/_reference/unicode_tables.py", python_file(&source, &ranges)),
     ])
 }
 
@@ -104,10 +93,9 @@ fn files(top: &Path) -> Result<[(&'static str, String); 2], String> {
 pub fn class_ranges(pattern: &str) -> Result<Vec<Range>, String> {
     let tree = regex_syntax::parse(pattern).map_err(|error| error.to_string())?;
     match tree.kind() {
-        HirKind::Class(Class::Unicode(class)) => Ok(class
-            .iter()
-            .map(|range| (range.start().into(), range.end().into()))
-            .collect()),
+        HirKind::Class(Class::Unicode(class)) => {
+            Ok(class.iter().map(|range| (range.start().into(), range.end().into())).collect())
+        }
         other => Err(format!("{pattern} is {other:?}, expected a character class")),
     }
 }
@@ -121,10 +109,7 @@ fn source(top: &Path) -> Result<String, String> {
         .filter_map(|package| package.split("version = \"").nth(1)?.split('"').next())
         .collect();
     let [version] = versions[..] else {
-        return Err(format!(
-            "Cargo.lock has {} versions of regex-syntax, expected one",
-            versions.len()
-        ));
+        return Err(format!("Cargo.lock has {} versions of regex-syntax, expected one", versions.len()));
     };
     let unicode = (1..=40)
         .rev()
@@ -160,10 +145,7 @@ fn rust_file(source: &str, ranges: &[(&str, u8, Vec<Range>)]) -> Result<String, 
         }
     }
     if blocks.len() > PAGE {
-        return Err(format!(
-            "{} distinct pages, expected at most {PAGE}",
-            blocks.len()
-        ));
+        return Err(format!("{} distinct pages, expected at most {PAGE}", blocks.len()));
     }
 
     let count = blocks.len();
@@ -175,10 +157,7 @@ fn rust_file(source: &str, ranges: &[(&str, u8, Vec<Range>)]) -> Result<String, 
     );
     text.push_str("\n#[rustfmt::skip]\npub static CLASS_PAGES: [u8; 0x1100] = [\n");
     rows(&mut text, "    ", &pages);
-    let _ = write!(
-        text,
-        "];\n\n#[rustfmt::skip]\npub static CLASS_BLOCKS: [[u8; 256]; {count}] = [\n"
-    );
+    let _ = write!(text, "];\n\n#[rustfmt::skip]\npub static CLASS_BLOCKS: [[u8; 256]; {count}] = [\n");
     for (index, block) in blocks.iter().enumerate() {
         let first = pages.iter().position(|page| *page == index).unwrap_or_default() * PAGE;
         let _ = writeln!(text, "    [ // {index}: U+{first:04X}");
@@ -211,7 +190,5 @@ fn python_file(source: &str, ranges: &[(&str, u8, Vec<Range>)]) -> String {
 
 /// The folder of Cargo.toml. Read at run time: no path of the building machine goes into the program.
 fn top() -> Result<PathBuf, String> {
-    env::var_os("CARGO_MANIFEST_DIR")
-        .map(PathBuf::from)
-        .ok_or_else(|| format!("run it by `{COMMAND}`"))
+    env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).ok_or_else(|| format!("run it by `{COMMAND}`"))
 }

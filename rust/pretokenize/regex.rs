@@ -61,10 +61,15 @@ impl Engine {
     }
 
     fn next_match(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>> {
-        let gave_up = |error| Error::InvalidText(format!("the pattern's engine gave up after byte {from}: {error}"));
-        let Some(found) = self.regex.find_from_pos(text, from).map_err(gave_up)? else { return Ok(None) };
+        let gave_up =
+            |error| Error::InvalidText(format!("the pattern's engine gave up after byte {from}: {error}"));
+        let Some(found) = self.regex.find_from_pos(text, from).map_err(gave_up)? else {
+            return Ok(None);
+        };
         let (start, end) = (found.start(), found.end());
-        let Some(ending) = self.ending else { return Ok(Some((start, end))) };
+        let Some(ending) = self.ending else {
+            return Ok(Some((start, end)));
+        };
         if end == text.len() || !found.as_str().starts_with(char::is_whitespace) {
             return Ok(Some((start, end)));
         }

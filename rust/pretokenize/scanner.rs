@@ -17,7 +17,9 @@ pub const SETTLES_AFTER: usize = 6;
 #[inline]
 pub fn piece_end(text: &str, start: usize) -> usize {
     let first = text.as_bytes()[start];
-    if first == b'\'' && let Some(length) = contraction(&text.as_bytes()[start + 1..]) {
+    if first == b'\''
+        && let Some(length) = contraction(&text.as_bytes()[start + 1..])
+    {
         return start + 1 + length;
     }
     let run = start + (first == b' ') as usize;

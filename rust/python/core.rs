@@ -3,229 +3,33 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
+use numpy::PyArray1;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::encoding::Encoding;
-use super::ids::token_ids;
 use super::lists::Lists;
-use super::options::{self, OnInvalid, SpecialChoice};
-use super::signals::Signals;
-use super::texts::{Source, Text, texts};
-use crate::batch::map_chunks;
-use crate::decode;
-use crate::encode::{Count, Encoder, Ends, Session, Sink, Token};
+use super::options::{OnInvalid, SpecialChoice, Whole};
+use super::work::{Ragged, Spans};
+use crate::encode::{Count, Encoder};
 use crate::encoding::TokenId;
-use crate::error::Result;
-use crate::interrupt::{Interrupt, Never};
-use crate::special::Special;
 use crate::truncate;
-
-/// Texts up to this size are encoded with the interpreter held: giving it up and taking it back
-/// costs as much as encoding a few hundred bytes, and much more when other threads wait for it.
-const HOLD_UP_TO: usize = 4096;
 
 /// Encoder and decoder over one encoding. Immutable to its users; safe to share between threads.
 #[pyclass(frozen, subclass, module = "bpeline._native")]
 pub struct Core {
-    encoder: Encoder,
+    pub(super) encoder: Encoder,
     encoding: Py<Encoding>,
-    lists: Lists,
-}
-
-/// What the encoding methods do with special tokens and with invalid text.
-struct Options {
-    special: Special,
-    on_invalid: OnInvalid,
-}
-
-/// The ids of some documents, one after the other.
-struct Flat<T> {
-    tokens: Vec<T>,
-    lengths: Vec<usize>,
-}
-
-impl<T> Default for Flat<T> {
-    fn default() -> Self {
-        Flat { tokens: Vec::new(), lengths: Vec::new() }
-    }
-}
-
-/// Ids, and the first and the last-plus-one character of each.
-type WithSpans = (Vec<TokenId>, Vec<i64>);
-
-impl Core {
-    fn vocab_size(&self) -> usize {
-        self.encoder.encoding().vocabulary().size()
-    }
-
-    /// Whether every id fits `u16`.
-    fn is_narrow(&self) -> bool {
-        self.vocab_size() <= 1 << 16
-    }
-
-    fn options(&self, special: &SpecialChoice, on_invalid: OnInvalid) -> PyResult<Options> {
-        let special = special.resolve(self.encoder.encoding().special_tokens())?;
-        Ok(Options { special, on_invalid })
-    }
-
-    fn list<'py>(&self, py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
-        self.lists.list(py, ids, self.vocab_size())
-    }
-
-    /// Calls `work` with one text as UTF-8.
-    fn on_text<R: Send>(
-        &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
-        options: &Options,
-        work: impl FnOnce(&str, &dyn Interrupt) -> Result<R> + Send,
-    ) -> PyResult<R> {
-        let text = Text::new(text)?;
-        let source = text.source();
-        let mut buffer = String::new();
-        if source.size() <= HOLD_UP_TO {
-            return Ok(source.with_text(&mut buffer, options.on_invalid, |text| work(text, &Never))?);
-        }
-        Signals::detached(py, |signals| source.with_text(&mut buffer, options.on_invalid, |text| work(text, signals)))
-    }
-
-    fn encode_into<S: Sink + Send>(
-        &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
-        options: &Options,
-        mut sink: S,
-    ) -> PyResult<S> {
-        self.on_text(py, text, options, |text, interrupt| {
-            self.encoder.session().encode(text, &options.special, &mut sink, interrupt)?;
-            Ok(sink)
-        })
-    }
-
-    /// Calls `each` with every document of a batch; the results are those of chunks of documents, in order.
-    fn on_batch<R: Send + Default>(
-        &self,
-        py: Python<'_>,
-        texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
-        options: &Options,
-        each: impl Fn(&mut R, &mut Session, &str, &dyn Interrupt) -> Result<()> + Sync,
-    ) -> PyResult<Vec<R>> {
-        let threads = options::threads(threads)?;
-        let texts = self::texts(texts)?;
-        let sources: Vec<Source> = texts.iter().map(Text::source).collect();
-        let sizes: Vec<usize> = sources.iter().map(Source::size).collect();
-        Signals::detached(py, |signals| {
-            map_chunks(&sizes, threads, signals, |range| {
-                signals.check()?;
-                let mut session = self.encoder.session();
-                let mut buffer = String::new();
-                let mut result = R::default();
-                for document in range {
-                    sources[document]
-                        .with_text(&mut buffer, options.on_invalid, |text| each(&mut result, &mut session, text, signals))
-                        .map_err(|error| error.in_document(document))?;
-                }
-                Ok(result)
-            })
-        })
-    }
-
-    fn flat<T: Token>(
-        &self,
-        py: Python<'_>,
-        texts: &Bound<'_, PyAny>,
-        threads: Option<i64>,
-        options: &Options,
-    ) -> PyResult<Vec<Flat<T>>> {
-        self.on_batch(py, texts, threads, options, |flat: &mut Flat<T>, session, text, interrupt| {
-            let before = flat.tokens.len();
-            session.encode(text, &options.special, &mut flat.tokens, interrupt)?;
-            flat.lengths.push(flat.tokens.len() - before);
-            Ok(())
-        })
-    }
-
-    fn ragged<'py, T: Token + numpy::Element>(
-        &self,
-        py: Python<'py>,
-        texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
-        options: &Options,
-    ) -> PyResult<Ragged<'py>> {
-        let chunks = self.flat::<T>(py, texts, threads, options)?;
-        let mut offsets = vec![0];
-        let mut end = 0;
-        for length in chunks.iter().flat_map(|chunk| &chunk.lengths) {
-            end += *length as i64;
-            offsets.push(end);
-        }
-        let tokens = py.detach(|| {
-            let mut tokens = Vec::with_capacity(end as usize);
-            for chunk in chunks {
-                tokens.extend_from_slice(&chunk.tokens);
-            }
-            tokens
-        });
-        Ok((PyArray1::from_vec(py, tokens).into_any(), PyArray1::from_vec(py, offsets)))
-    }
-
-    fn with_spans(&self, session: &mut Session, text: &str, special: &Special, interrupt: &dyn Interrupt) -> Result<WithSpans> {
-        let mut ends = Ends::new(self.encoder.encoding().vocabulary());
-        session.encode(text, special, &mut ends, interrupt)?;
-        let spans = character_spans(text, &ends.ends);
-        Ok((ends.ids, spans))
-    }
-
-    fn python_spans<'py>(&self, py: Python<'py>, (ids, spans): WithSpans) -> PyResult<Spans<'py>> {
-        let spans = PyArray1::from_vec(py, spans).reshape([ids.len(), 2])?;
-        Ok((self.list(py, &ids)?, spans))
-    }
-
-    fn decode_to_bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
-        let ids = token_ids(ids, self.vocab_size())?;
-        let mut bytes = Vec::with_capacity(ids.len() * 4);
-        let vocabulary = self.encoder.encoding().vocabulary();
-        decode::decode(vocabulary, &ids, skip_special_tokens, &mut bytes)?;
-        Ok(bytes)
-    }
-}
-
-/// Tokens and offsets.
-type Ragged<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>);
-type Spans<'py> = (Bound<'py, PyList>, Bound<'py, PyArray2<i64>>);
-
-/// For tokens that end at the bytes `ends`: the index of the character that holds each one's first byte, and
-/// one more than that of the character that holds its last.
-fn character_spans(text: &str, ends: &[usize]) -> Vec<i64> {
-    let mut spans = Vec::with_capacity(ends.len() * 2);
-    let (mut start, mut characters) = (0, 0);
-    for &end in ends {
-        let inside_character = !text.is_char_boundary(start);
-        spans.push(characters - inside_character as i64);
-        // Every character has one byte that is not a continuation byte.
-        characters += text.as_bytes()[start..end].iter().filter(|&&byte| byte as i8 >= -64).count() as i64;
-        spans.push(characters);
-        start = end;
-    }
-    spans
+    pub(super) lists: Lists,
 }
 
 #[pymethods]
 impl Core {
     #[new]
     #[pyo3(signature = (encoding, *, cache_bytes=None))]
-    fn new(encoding: &Bound<'_, Encoding>, cache_bytes: Option<i64>) -> PyResult<Self> {
-        let budget = match cache_bytes {
-            Some(bytes) if bytes < 0 => {
-                return Err(PyValueError::new_err(format!("cache_bytes must be at least 0, not {bytes}")));
-            }
-            bytes => bytes.map(|bytes| bytes as usize),
-        };
+    fn new(encoding: &Bound<'_, Encoding>, cache_bytes: Option<Whole>) -> PyResult<Self> {
+        let budget = cache_bytes.map(|bytes| bytes.at_least(0, "cache_bytes")).transpose()?;
         let encoder = Encoder::new(Arc::clone(&encoding.get().inner), budget);
         Ok(Core { encoder, encoding: encoding.clone().unbind(), lists: Lists::default() })
     }
@@ -236,12 +40,27 @@ impl Core {
         self.encoding.bind(py)
     }
 
-    /// The budget of the cache, all threads together.
+    /// About how much memory the cache may take, in bytes.
     #[getter]
     fn cache_bytes(&self) -> usize {
         self.encoder.cache_bytes()
     }
 
+    /// The token ids of a text.
+    ///
+    /// `text` is a `str`, or anything bytes-like that holds UTF-8. `special` says what to do with the literals of
+    /// special tokens: "parse" them to their ids, take them as "text", raise an "error", or parse only those of a set.
+    /// `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD.
+    ///
+    /// Raises `InvalidTextError` for invalid text under `errors="strict"`, `SpecialTokenError` under
+    /// `special="error"`, `TypeError` for what is no text, `ValueError` for an unknown option.
+    ///
+    /// >>> import bpeline
+    /// >>> tok = bpeline.load("gpt2")
+    /// >>> tok.encode("hello world<|endoftext|>")
+    /// [31373, 995, 50256]
+    /// >>> tok.encode("<|endoftext|>", special="text")
+    /// [27, 91, 437, 1659, 5239, 91, 29]
     #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, text, *, special='parse', errors='strict')")]
     fn encode<'py>(
@@ -255,6 +74,11 @@ impl Core {
         self.list(py, &ids)
     }
 
+    /// The token ids as a 1-D array: `uint16` if every id of the encoding fits, else `uint32`. Errors as `encode`.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").encode_array("hello world")
+    /// array([31373,   995], dtype=uint16)
     #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, text, *, special='parse', errors='strict')")]
     fn encode_array<'py>(
@@ -274,13 +98,21 @@ impl Core {
         }
     }
 
+    /// The token ids of each text, in order.
+    ///
+    /// `threads` is how many to use at most: None for one per core, 1 to stay on this one. (The reference backend
+    /// always does.) Errors as `encode`, with the number of the document; `ValueError` for `threads` below 1.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").encode_batch(["hello", "", "hello world"])
+    /// [[31373], [], [31373, 995]]
     #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyList>> {
@@ -296,13 +128,14 @@ impl Core {
         Ok(lists)
     }
 
+    /// The ids of all texts in one array, and where each begins and the last ends.
     #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
     fn _encode_ragged<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Ragged<'py>> {
@@ -314,6 +147,15 @@ impl Core {
         }
     }
 
+    /// The token ids, and which characters each covers: an `(n, 2)` int64 array of [start, end) in characters.
+    ///
+    /// Tokens that share a character share its span. Of bytes, the characters are those of the decoded text; under
+    /// `errors="replace"` those of the repaired one. Errors as `encode`.
+    ///
+    /// >>> import bpeline
+    /// >>> ids, spans = bpeline.load("gpt2").encode_with_spans("hé 👍")
+    /// >>> ids, spans.tolist()
+    /// ([71, 2634, 50169, 235], [[0, 1], [1, 2], [2, 4], [3, 4]])
     #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, text, *, special='parse', errors='strict')")]
     fn encode_with_spans<'py>(
@@ -330,63 +172,97 @@ impl Core {
         self.python_spans(py, spans)
     }
 
+    /// What `encode_with_spans` gives for each text, in order. Errors as `encode_batch`.
+    ///
+    /// >>> import bpeline
+    /// >>> [(ids, spans.tolist()) for ids, spans in bpeline.load("gpt2").encode_batch_with_spans(["hello", "a b"])]
+    /// [([31373], [[0, 5]]), ([64, 275], [[0, 1], [1, 3]])]
     #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
     fn encode_batch_with_spans<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors)?;
-        let chunks = self.on_batch(py, texts, threads, &options, |spans: &mut Vec<_>, session, text, interrupt| {
-            spans.push(self.with_spans(session, text, &options.special, interrupt)?);
-            Ok(())
-        })?;
+        let chunks =
+            self.on_batch(py, texts, threads, &options, |spans: &mut Vec<_>, session, text, interrupt| {
+                spans.push(self.with_spans(session, text, &options.special, interrupt)?);
+                Ok(())
+            })?;
         chunks.into_iter().flatten().map(|spans| self.python_spans(py, spans)).collect()
     }
 
+    /// How many tokens a text has: the length of what `encode` gives. Errors as `encode`.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").count("hello world")
+    /// 2
     #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, text, *, special='parse', errors='strict')")]
-    fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: SpecialChoice, errors: OnInvalid) -> PyResult<usize> {
+    fn count(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        special: SpecialChoice,
+        errors: OnInvalid,
+    ) -> PyResult<usize> {
         Ok(self.encode_into(py, text, &self.options(&special, errors)?, Count::default())?.0)
     }
 
+    /// How many tokens each text has: a 1-D int64 array. Errors as `encode_batch`.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").count_batch(["hello", "", "hello world"])
+    /// array([1, 0, 2])
     #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
     fn count_batch<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
-        threads: Option<i64>,
+        threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors)?;
-        let chunks = self.on_batch(py, texts, threads, &options, |counts: &mut Vec<i64>, session, text, interrupt| {
-            let mut count = Count::default();
-            session.encode(text, &options.special, &mut count, interrupt)?;
-            counts.push(count.0 as i64);
-            Ok(())
-        })?;
+        let chunks = self.on_batch(
+            py,
+            texts,
+            threads,
+            &options,
+            |counts: &mut Vec<i64>, session, text, interrupt| {
+                let mut count = Count::default();
+                session.encode(text, &options.special, &mut count, interrupt)?;
+                counts.push(count.0 as i64);
+                Ok(())
+            },
+        )?;
         Ok(PyArray1::from_vec(py, chunks.concat()))
     }
 
+    /// The longest prefix that encodes to at most `max_tokens` tokens.
+    ///
+    /// It ends at a token boundary of `encode(text)` and at a whole character. Of bytes, and under `errors="replace"`,
+    /// it is a prefix of the decoded text. Errors as `encode`; `ValueError` for `max_tokens` below 0.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").truncate("hello world, hello", 3)
+    /// 'hello world,'
     #[pyo3(signature = (text, max_tokens, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
            text_signature = "($self, text, max_tokens, *, special='parse', errors='strict')")]
     fn truncate<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
-        max_tokens: i64,
+        max_tokens: Whole,
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyString>> {
-        let Ok(limit) = usize::try_from(max_tokens) else {
-            return Err(PyValueError::new_err(format!("max_tokens must be at least 0, not {max_tokens}")));
-        };
+        let limit = max_tokens.at_least(0, "max_tokens")?;
         let options = self.options(&special, errors)?;
         let prefix = self.on_text(py, text, &options, |text, interrupt| {
             Ok(truncate::truncate(&self.encoder, text, limit, &options.special, interrupt)?.to_owned())
@@ -394,6 +270,16 @@ impl Core {
         Ok(PyString::new(py, &prefix))
     }
 
+    /// The text of token ids: any iterable of integers, or a 1-D array or buffer of them.
+    ///
+    /// `errors` is that of `bytes.decode`; `skip_special_tokens` leaves special tokens out.
+    ///
+    /// Raises `TokenIdError` for an id outside the vocabulary, `TypeError` for what is no integer, `ValueError` for an
+    /// array that is not 1-D.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").decode([31373, 995])
+    /// 'hello world'
     #[pyo3(signature = (ids, *, errors="replace", skip_special_tokens=false))]
     fn decode<'py>(
         &self,
@@ -407,11 +293,17 @@ impl Core {
         // SAFETY: the pointers are to `bytes` and to a C string, both alive during the call, which
         // gives a new `str`, or null with an exception set.
         unsafe {
-            let string = ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast(), bytes.len() as isize, errors.as_ptr());
+            let string =
+                ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast(), bytes.len() as isize, errors.as_ptr());
             Ok(Bound::from_owned_ptr_or_err(py, string)?.cast_into_unchecked())
         }
     }
 
+    /// Exactly the bytes that the tokens carry, valid UTF-8 or not. Errors as `decode`.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").decode_bytes([50169])
+    /// b' \xf0\x9f\x91'
     #[pyo3(signature = (ids, *, skip_special_tokens=false))]
     fn decode_bytes<'py>(
         &self,
@@ -422,6 +314,11 @@ impl Core {
         Ok(PyBytes::new(py, &self.decode_to_bytes(ids, skip_special_tokens)?))
     }
 
+    /// What `decode` gives for each list of ids, in order.
+    ///
+    /// >>> import bpeline
+    /// >>> bpeline.load("gpt2").decode_batch([[31373], [], [31373, 995]])
+    /// ['hello', '', 'hello world']
     #[pyo3(signature = (batch, *, errors="replace", skip_special_tokens=false))]
     fn decode_batch<'py>(
         &self,

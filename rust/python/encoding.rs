@@ -26,10 +26,14 @@ fn wrap(encoding: crate::Result<core::Encoding>) -> PyResult<Encoding> {
 }
 
 fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials>> {
-    let Some(tokens) = tokens.filter(|tokens| !tokens.is_none()) else { return Ok(None) };
+    let Some(tokens) = tokens.filter(|tokens| !tokens.is_none()) else {
+        return Ok(None);
+    };
     let Ok(mapping) = tokens.cast::<PyMapping>() else {
         let kind = tokens.get_type().qualname()?;
-        return Err(PyTypeError::new_err(format!("special_tokens must be a mapping of str to int, not {kind}")));
+        return Err(PyTypeError::new_err(format!(
+            "special_tokens must be a mapping of str to int, not {kind}"
+        )));
     };
     let mut checked = Specials::with_capacity(mapping.len()?);
     let mut out_of_range: Vec<(i128, String)> = Vec::new();
@@ -50,7 +54,8 @@ fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials
         None => Ok(Some(checked)),
         Some((id, literal)) => {
             let literal = quote(&literal);
-            Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}")).into())
+            Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}"))
+                .into())
         }
     }
 }
@@ -68,7 +73,10 @@ impl Encoding {
     fn builtin(name: &str) -> PyResult<Self> {
         if !builtin::NAMES.contains(&name) {
             let known = builtin::NAMES.join(", ");
-            return Err(PyValueError::new_err(format!("no built-in encoding is called {} (built in: {known})", quote(name))));
+            return Err(PyValueError::new_err(format!(
+                "no built-in encoding is called {} (built in: {known})",
+                quote(name)
+            )));
         }
         wrap(builtin::load(name))
     }
@@ -170,7 +178,11 @@ impl Encoding {
     }
 
     /// The bytes of a token; `None` for an id that no token has.
-    fn token_bytes<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn token_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        id: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let bytes = small_id(id)?.and_then(|id| self.inner.vocabulary().token_bytes(id));
         Ok(bytes.map(|bytes| PyBytes::new(py, bytes)))
     }
@@ -188,7 +200,9 @@ impl Encoding {
             let kind = token.get_type().qualname()?;
             return Err(PyTypeError::new_err(format!("token must be str or bytes, not {kind}")));
         };
-        let Ok(token) = token.to_str() else { return Ok(None) };
+        let Ok(token) = token.to_str() else {
+            return Ok(None);
+        };
         let spelled = || vocabulary.id(&byte_map::to_bytes(token).ok()?);
         Ok(specials.id(token).or_else(spelled))
     }

@@ -3,7 +3,7 @@
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 
 use super::texts::is_buffer;
 use crate::encoding::TokenId;
@@ -49,40 +49,40 @@ fn unknown(id: impl std::fmt::Display, vocab_size: usize) -> PyErr {
 
 fn from_buffer(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenId>> {
     let py = ids.py();
-    let Ok(buffer) = PyUntypedBuffer::get(ids) else {
-        return Err(not_integers(&ids.getattr("dtype").unwrap_or_else(|_| ids.get_type().into_any())));
-    };
-    if buffer.dimensions() != 1 {
-        let dimensions = buffer.dimensions();
-        return Err(PyValueError::new_err(format!("token ids must be one-dimensional, not {dimensions}-dimensional")));
+    let buffer = PyUntypedBuffer::get(ids).ok();
+    if let Some(buffer) = &buffer
+        && buffer.dimensions() == 1
+        && is_native_order(buffer.format().to_bytes())
+    {
+        macro_rules! try_types {
+            ($($integer:ty),*) => {
+                $(if let Ok(buffer) = buffer.as_typed::<$integer>() {
+                    return buffer.to_vec(py)?.into_iter().map(|id| checked(id, vocab_size)).collect();
+                })*
+            };
+        }
+        try_types!(u16, u32, i64, i32, u64, i16, u8, i8);
     }
-    let native_order = is_native_order(buffer.format().to_bytes());
-    macro_rules! try_types {
-        ($($integer:ty),*) => {
-            $(if native_order && let Ok(buffer) = buffer.as_typed::<$integer>() {
-                return buffer.to_vec(py)?.into_iter().map(|id| checked(id, vocab_size)).collect();
-            })*
-        };
-    }
-    try_types!(u16, u32, i64, i32, u64, i16, u8, i8);
-    // The other byte order, unaligned, or no integers at all: numpy knows.
+    // The other byte order, unaligned, another shape, or no integers at all: numpy knows.
     let array = py.import("numpy")?.call_method1("asarray", (ids,))?;
     let dtype = array.getattr("dtype")?;
-    match dtype.getattr("kind")?.extract::<char>()? {
-        'i' | 'u' => {
-            let native = array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?;
-            from_buffer(&native, vocab_size)
-        }
-        _ if ids.hasattr("dtype")? => Err(not_integers(&dtype)),
-        _ => Err(not_integers(&PyString::new(py, &buffer.format().to_string_lossy()))),
+    if !matches!(dtype.getattr("kind")?.extract()?, 'i' | 'u') {
+        let kind = match buffer {
+            Some(buffer) if !ids.hasattr("dtype")? => buffer.format().to_string_lossy().into_owned(),
+            _ => dtype.to_string(),
+        };
+        return Err(PyTypeError::new_err(format!("token ids must be integers, not an array of {kind}")));
     }
+    let dimensions: usize = array.getattr("ndim")?.extract()?;
+    if dimensions != 1 {
+        return Err(PyValueError::new_err(format!(
+            "token ids must be one-dimensional, not {dimensions}-dimensional"
+        )));
+    }
+    from_buffer(&array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?, vocab_size)
 }
 
 /// Whether numbers of more than one byte lie in this machine's order. PyO3 does not look.
 fn is_native_order(format: &[u8]) -> bool {
     !matches!((format, cfg!(target_endian = "little")), ([b'>' | b'!', ..], true) | ([b'<', ..], false))
-}
-
-fn not_integers(kind: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("token ids must be integers, not an array of {kind}"))
 }

@@ -1,7 +1,7 @@
 //! The module `bpeline._native`: the only part of the crate that knows Python.
 //!
-//! [`core`] has the methods that encode and decode, [`encoding`] the data they work on. The others
-//! turn Python's arguments into Rust's and back: texts, special-token choices, ids, lists, errors, signals.
+//! [`core`] has the methods that encode and decode, [`work`] what they have in common, [`encoding`] the
+//! data they work on. The others turn Python's arguments into Rust's and back.
 
 mod core;
 mod encoding;
@@ -11,6 +11,7 @@ mod lists;
 mod options;
 mod signals;
 mod texts;
+mod work;
 
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The keyword arguments that several methods share.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyList, PySet, PyTuple};
 
@@ -56,7 +56,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SpecialChoice {
             return Ok(SpecialChoice::Some(literals));
         }
         let value = value.repr()?;
-        let message = format!("special must be \"parse\", \"text\", \"error\" or a set of special tokens, not {value}");
+        let message =
+            format!("special must be \"parse\", \"text\", \"error\" or a set of special tokens, not {value}");
         Err(PyValueError::new_err(message))
     }
 }
@@ -78,11 +79,42 @@ impl SpecialChoice {
     }
 }
 
+/// A whole number; one that is too large for the machine is as good as its largest.
+pub struct Whole {
+    number: i64,
+    shown: Option<String>,
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match value.extract::<i64>() {
+            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+                let number = if value.lt(0)? { i64::MIN } else { i64::MAX };
+                Ok(Whole { number, shown: Some(value.to_string()) })
+            }
+            number => Ok(Whole { number: number?, shown: None }),
+        }
+    }
+}
+
+impl Whole {
+    /// The number, if it is at least `least`; `name` is the argument's.
+    pub fn at_least(&self, least: i64, name: &str) -> PyResult<usize> {
+        let number = self.number;
+        if number < least {
+            let shown = self.shown.clone().unwrap_or_else(|| number.to_string());
+            return Err(PyValueError::new_err(format!("{name} must be at least {least}, not {shown}")));
+        }
+        Ok(number as usize)
+    }
+}
+
 /// `threads=`: how many to use; `None` is one for each core.
-pub fn threads(threads: Option<i64>) -> PyResult<usize> {
+pub fn threads(threads: Option<Whole>) -> PyResult<usize> {
     match threads {
         None => Ok(std::thread::available_parallelism().map_or(1, |n| n.get())),
-        Some(n) if n >= 1 => Ok(n as usize),
-        Some(n) => Err(PyValueError::new_err(format!("threads must be at least 1, not {n}"))),
+        Some(threads) => threads.at_least(1, "threads"),
     }
 }

@@ -46,7 +46,9 @@ impl Signals {
     }
 
     fn ask(&self) -> bool {
-        let Ok(mut asked) = self.asked.try_lock() else { return false };
+        let Ok(mut asked) = self.asked.try_lock() else {
+            return false;
+        };
         if asked.elapsed() < ASK_EVERY {
             return false;
         }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::string::PyStringData;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 
 use super::options::OnInvalid;
 use crate::error::{Error, Position, Result};
@@ -60,7 +60,9 @@ impl<'py> Text<'py> {
             Err(_) if is_buffer(text) => copy_buffer(text)?,
             Err(_) => {
                 let kind = text.get_type().qualname()?;
-                return Err(PyTypeError::new_err(format!("text must be str or a bytes-like object, not {kind}")));
+                return Err(PyTypeError::new_err(format!(
+                    "text must be str or a bytes-like object, not {kind}"
+                )));
             }
         };
         let data = Data::Bytes(bytes.as_bytes());
@@ -74,7 +76,8 @@ impl<'py> Text<'py> {
 
 /// Every document of a batch.
 pub fn texts<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
-    if texts.is_instance_of::<PyString>() || is_buffer(texts) {
+    // Not every buffer: an array of strings is a batch.
+    if is_one_text(texts) {
         let kind = texts.get_type().qualname()?;
         return Err(PyTypeError::new_err(format!("texts must be several documents, not one {kind}")));
     }
@@ -90,6 +93,13 @@ pub fn texts<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
     }
 }
 
+fn is_one_text(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyByteArray>()
+        || object.is_instance_of::<PyMemoryView>()
+}
+
 pub fn is_buffer(object: &Bound<'_, PyAny>) -> bool {
     // SAFETY: takes a borrowed reference to a live object.
     unsafe { pyo3::ffi::PyObject_CheckBuffer(object.as_ptr()) == 1 }
@@ -102,7 +112,8 @@ fn is_ascii(string: &Bound<'_, PyString>) -> bool {
 
 pub fn copy_buffer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     // SAFETY: returns a new reference to a `bytes`, or null with an exception set.
-    let bytes = unsafe { Bound::from_owned_ptr_or_err(object.py(), pyo3::ffi::PyBytes_FromObject(object.as_ptr())) }?;
+    let bytes =
+        unsafe { Bound::from_owned_ptr_or_err(object.py(), pyo3::ffi::PyBytes_FromObject(object.as_ptr())) }?;
     Ok(bytes.cast_into()?)
 }
 

@@ -36,7 +36,8 @@ impl<'t> Reader<'t> {
             let entry = self.entry()?;
             if let Some(first) = lines.insert(entry.token.clone(), entry.line) {
                 let token = quote(&entry.token);
-                return self.fault_at(entry.line, format!("token {token} is repeated (first on line {first})"));
+                return self
+                    .fault_at(entry.line, format!("token {token} is repeated (first on line {first})"));
             }
             let token = quote(&entry.token);
             entries.push(entry);
@@ -45,7 +46,8 @@ impl<'t> Reader<'t> {
                 break;
             }
             if !self.take(',') {
-                return self.fault(format!("expected ',' or '}}' after token {token}, found {}", self.found()));
+                return self
+                    .fault(format!("expected ',' or '}}' after token {token}, found {}", self.found()));
             }
             self.skip_space();
         }
@@ -76,7 +78,10 @@ impl<'t> Reader<'t> {
         let digits = value.bytes().all(|b| b.is_ascii_digit()) && (value == "0" || !value.starts_with('0'));
         if !digits {
             let (token, value) = (quote(&token), shorten(value));
-            return self.fault_at(line, format!("token {token} has the value {value}, expected a non-negative integer"));
+            return self.fault_at(
+                line,
+                format!("token {token} has the value {value}, expected a non-negative integer"),
+            );
         }
         match value.parse() {
             Ok(id) if id <= MAX_ID => {
@@ -114,25 +119,24 @@ impl<'t> Reader<'t> {
                     let code = control as u32;
                     return self.fault_at(line, format!("control character U+{code:04X} in a token"));
                 }
-                None => return self.fault_at(line, "expected '\"' to end a token, found end of file".to_owned()),
+                None => {
+                    return self.fault_at(line, "expected '\"' to end a token, found end of file".to_owned());
+                }
             }
         }
     }
 
     /// What follows a backslash; `line` is where the string began.
     fn escape(&mut self, line: usize) -> Result<char> {
-        let Some(kind) = self.peek() else {
-            return self.fault_at(line, "expected '\"' to end a token, found end of file".to_owned());
-        };
-        let plain = match kind {
-            '"' | '\\' | '/' => kind,
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'u' => return self.unicode_escape(line),
-            _ => return self.fault_at(line, format!("bad escape {} in a token", show_char(Some(kind)))),
+        let plain = match self.peek() {
+            Some(kind @ ('"' | '\\' | '/')) => kind,
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('u') => return self.unicode_escape(line),
+            other => return self.fault_at(line, format!("bad escape {} in a token", show_char(other))),
         };
         self.at += 1;
         Ok(plain)

@@ -1,0 +1,1 @@
+"""Benchmarks of the Python face (`make bench`); Criterion's of the crate lie beside them."""

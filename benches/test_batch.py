@@ -1,0 +1,46 @@
+"""Many documents in one call, as lists, as a flat array, as counts; on one thread and on all."""
+
+import pytest
+
+
+def size(texts):
+    return sum(len(text.encode()) for text in texts)
+
+
+@pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
+def test_lists(benchmark, tok, batch, threads):
+    texts, ids = batch
+    benchmark.extra_info["bytes"] = size(texts)
+    assert tok.encode_batch(texts, threads=threads) == ids
+    benchmark(tok.encode_batch, texts, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
+def test_ragged(benchmark, tok, batch, threads):
+    texts, ids = batch
+    benchmark.extra_info["bytes"] = size(texts)
+    assert tok.encode_ragged(texts, threads=threads).to_lists() == ids
+    benchmark(tok.encode_ragged, texts, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
+def test_count(benchmark, tok, batch, threads):
+    texts, ids = batch
+    benchmark.extra_info["bytes"] = size(texts)
+    assert tok.count_batch(texts, threads=threads).tolist() == [len(one) for one in ids]
+    benchmark(tok.count_batch, texts, threads=threads)
+
+
+def test_many_short_texts(benchmark, tok):
+    texts = ["x y z"] * 20_000
+    benchmark.extra_info["bytes"] = size(texts)
+    assert tok.encode_ragged(texts).tokens.tolist() == [87, 331, 1976] * 20_000
+    benchmark(tok.encode_ragged, texts)
+
+
+def test_pad(benchmark, tok, batch):
+    texts, ids = batch
+    ragged = tok.encode_ragged(texts)
+    matrix, mask = ragged.pad(id=50256)
+    assert [row[keep].tolist() for row, keep in zip(matrix, mask, strict=True)] == ids
+    benchmark(ragged.pad, id=50256)

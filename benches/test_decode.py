@@ -1,0 +1,42 @@
+"""Decoding from a list and from an array, one text and many, and one id at a time."""
+
+import numpy as np
+import pytest
+
+from benches import corpus
+
+
+@pytest.mark.parametrize("form", ["list", "uint16", "int64"])
+@pytest.mark.parametrize("name", ["TINY", "SHORT", "DOCUMENT", "MIXED"])
+def test_decode(benchmark, tok, form, name):
+    text = getattr(corpus, name)
+    ids = tok.encode(text)
+    ids = ids if form == "list" else np.array(ids, dtype=form)
+    benchmark.extra_info["bytes"] = len(text.encode())
+    assert tok.decode(ids) == text
+    benchmark(tok.decode, ids)
+
+
+def test_decode_bytes(benchmark, tok):
+    ids = tok.encode_array(corpus.DOCUMENT)
+    benchmark.extra_info["bytes"] = len(corpus.DOCUMENT)
+    assert tok.decode_bytes(ids) == corpus.DOCUMENT.encode()
+    benchmark(tok.decode_bytes, ids)
+
+
+def test_decode_batch(benchmark, tok, batch):
+    texts, ids = batch
+    benchmark.extra_info["bytes"] = sum(len(text.encode()) for text in texts)
+    assert tok.decode_batch(ids) == texts
+    benchmark(tok.decode_batch, ids)
+
+
+def test_stream(benchmark, tok):
+    ids = tok.encode(corpus.SHORT)
+
+    def stream():
+        decoder = tok.decoder()
+        return "".join(map(decoder.push, ids)) + decoder.finish()
+
+    assert stream() == corpus.SHORT
+    benchmark(stream)
