@@ -4,8 +4,8 @@ CARGO  ?= cargo
 export BPELINE_REQUIRE_NATIVE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check lint fmt test test-rust test-python bench bench-smoke parity parity-full dist-check \
-        unicode-tables clean
+.PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python bench bench-smoke \
+        parity parity-full dist-check unicode-tables clean
 
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,12 +15,18 @@ setup:           ## install bpeline (editable) and all that the other targets ne
 
 check: lint test ## lints, types, stubs and all tests: what a change must pass
 
-lint:            ## formats, clippy, ruff, mypy, and the stubs against the native module
+lint: lint-rust lint-python types ## formats, clippy, ruff, mypy, stubs
+
+lint-rust:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --locked --all-targets -- --deny warnings
 	$(CARGO) clippy --quiet --locked --features python -- --deny warnings
+
+lint-python:
 	$(PYTHON) -m ruff format --check --quiet
 	$(PYTHON) -m ruff check --quiet
+
+types:           ## mypy (strict), and the stubs against the native module
 	$(PYTHON) -m mypy
 	MYPYPATH=python $(PYTHON) -m mypy.stubtest bpeline._native
 

@@ -5,12 +5,7 @@ use crate::encoding::{TokenId, Vocabulary};
 use crate::error::{Error, Result};
 
 /// Appends the bytes of `ids` to `bytes`; special tokens are left out if asked.
-pub fn decode(
-    vocabulary: &Vocabulary,
-    ids: &[TokenId],
-    skip_special: bool,
-    bytes: &mut Vec<u8>,
-) -> Result<()> {
+pub fn decode(vocabulary: &Vocabulary, ids: &[TokenId], skip_special: bool, bytes: &mut Vec<u8>) -> Result<()> {
     for &id in ids {
         let Some(token) = vocabulary.token_bytes(id) else {
             let hole = vocabulary.kind(id).is_some();

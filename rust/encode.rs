@@ -196,12 +196,7 @@ impl Session<'_> {
     }
 
     #[inline]
-    pub fn encode_piece(
-        &mut self,
-        piece: &[u8],
-        sink: &mut impl Sink,
-        interrupt: &dyn Interrupt,
-    ) -> Result<()> {
+    pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
         self.until_check -= piece.len() as isize;
         if self.until_check < 0 {
             self.until_check = TEXT_BETWEEN_CHECKS as isize;

@@ -20,7 +20,7 @@ use crate::interrupt::{Interrupt, MERGES_BETWEEN_CHECKS};
 use crate::pair_table::PairTable;
 
 /// The longest piece, in bytes, that is merged by scanning.
-pub const SMALL: usize = 48;
+pub const SMALL: usize = 64;
 
 /// Marks either end of the linked list.
 const NOWHERE: u32 = u32::MAX;

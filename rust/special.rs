@@ -1,12 +1,14 @@
 //! Stage 1: the text is cut at the literals of special tokens.
 //!
 //! At each place the longest literal wins, whatever order they were given in; a match ends before
-//! the next one is sought. An Aho-Corasick automaton finds them in one pass; for a single literal
-//! (GPT-2) that is a substring search.
+//! the next one is sought. Where a literal may start, by its first byte, a trie of all literals is walked
+//! for as long as the text follows it: no slower than the text times the longest literal, and in practice
+//! a search for `<`. (An Aho-Corasick automaton would be linear, but the one at hand takes minutes to
+//! build for the 400,000 literals that some people add.)
 
-use std::collections::HashMap;
+use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use hashbrown::HashMap;
 
 use crate::encoding::{MAX_ID, TokenId};
 use crate::error::{Error, Position, Result, quote};
@@ -20,8 +22,13 @@ pub struct SpecialTokens {
 
 /// Finds the literals of some special tokens.
 struct Finder {
-    automaton: Option<AhoCorasick>,
-    ids: Vec<TokenId>,
+    /// The bytes that a literal may start with.
+    starts: Vec<u8>,
+    may_start: [bool; 256],
+    /// (node, byte) -> node, from node 0.
+    children: HashMap<(u32, u8), u32>,
+    /// The token whose literal ends at a node.
+    ids: Vec<Option<TokenId>>,
 }
 
 /// What to do with the literals of special tokens in a text.
@@ -59,12 +66,10 @@ impl SpecialTokens {
             }
             if *id > MAX_ID {
                 let literal = quote(literal);
-                return Err(Error::file(format!(
-                    "special token {literal} has the id {id}, expected 0 to {MAX_ID}"
-                )));
+                return Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}")));
             }
         }
-        let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)))?;
+        let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)));
         Ok(SpecialTokens { tokens, by_literal, all })
     }
 
@@ -95,8 +100,7 @@ impl SpecialTokens {
         for literal in literals {
             chosen.push((*literal, self.id(literal).ok_or(*literal)?));
         }
-        // Literals that built one automaton build a smaller one.
-        Finder::new(chosen.into_iter()).map(Chosen).map_err(|_| literals[0])
+        Ok(Chosen(Finder::new(chosen.into_iter())))
     }
 
     /// Calls `visit` with each segment in order; empty ordinary segments are left out.
@@ -112,21 +116,16 @@ impl SpecialTokens {
             Special::Some(Chosen(finder)) => Some(finder),
         };
         let mut start = 0;
-        if let Some(Finder { automaton: Some(automaton), ids }) = finder {
-            for found in automaton.find_iter(text) {
-                let literal = &text[found.range()];
-                if matches!(special, Special::Error) {
-                    return Err(Error::SpecialToken {
-                        token: literal.to_owned(),
-                        at: Position::Byte(found.start()),
-                    });
-                }
-                if start < found.start() {
-                    visit(Segment::Ordinary(&text[start..found.start()]))?;
-                }
-                visit(Segment::Special(ids[found.pattern().as_usize()], literal))?;
-                start = found.end();
+        while let Some((found, id)) = finder.and_then(|finder| finder.find(text, start)) {
+            let literal = &text[found.clone()];
+            if matches!(special, Special::Error) {
+                return Err(Error::SpecialToken { token: literal.to_owned(), at: Position::Byte(found.start) });
             }
+            if start < found.start {
+                visit(Segment::Ordinary(&text[start..found.start]))?;
+            }
+            visit(Segment::Special(id, literal))?;
+            start = found.end;
         }
         if start < text.len() {
             visit(Segment::Ordinary(&text[start..]))?;
@@ -136,15 +135,52 @@ impl SpecialTokens {
 }
 
 impl Finder {
-    fn new<'l>(tokens: impl Iterator<Item = (&'l str, TokenId)>) -> Result<Self> {
-        let (literals, ids): (Vec<&str>, Vec<TokenId>) = tokens.unzip();
-        let automaton = if literals.is_empty() {
-            None
-        } else {
-            let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&literals);
-            Some(built.map_err(|error| Error::file(format!("special tokens: {error}")))?)
-        };
-        Ok(Finder { automaton, ids })
+    fn new<'l>(tokens: impl Iterator<Item = (&'l str, TokenId)>) -> Self {
+        let mut finder =
+            Finder { starts: Vec::new(), may_start: [false; 256], children: HashMap::new(), ids: vec![None] };
+        for (literal, id) in tokens {
+            let mut node = 0;
+            for &byte in literal.as_bytes() {
+                let new = finder.ids.len() as u32;
+                node = *finder.children.entry((node, byte)).or_insert(new);
+                if node == new {
+                    finder.ids.push(None);
+                }
+            }
+            finder.ids[node as usize] = Some(id);
+            finder.may_start[literal.as_bytes()[0] as usize] = true;
+        }
+        finder.starts = (0..=255u8).filter(|&byte| finder.may_start[byte as usize]).collect();
+        finder
+    }
+
+    /// The leftmost literal from byte `from` on, the longest of those that start there, and its token.
+    fn find(&self, text: &str, from: usize) -> Option<(Range<usize>, TokenId)> {
+        let bytes = text.as_bytes();
+        let mut start = from;
+        loop {
+            start += self.next_start(&bytes[start..])?;
+            let (mut node, mut longest) = (0, None);
+            for (end, &byte) in (start + 1..).zip(&bytes[start..]) {
+                let Some(&child) = self.children.get(&(node, byte)) else { break };
+                node = child;
+                longest = self.ids[node as usize].map(|id| (start..end, id)).or(longest);
+            }
+            if longest.is_some() {
+                return longest;
+            }
+            start += 1;
+        }
+    }
+
+    fn next_start(&self, bytes: &[u8]) -> Option<usize> {
+        match *self.starts {
+            [] => None,
+            [a] => memchr::memchr(a, bytes),
+            [a, b] => memchr::memchr2(a, b, bytes),
+            [a, b, c] => memchr::memchr3(a, b, c, bytes),
+            _ => bytes.iter().position(|&byte| self.may_start[byte as usize]),
+        }
     }
 }
 

@@ -45,8 +45,7 @@ pub fn truncate<'t>(
     let walked = encoding.special_tokens().cut(text, special, |segment| {
         let mut visit = |piece: &'t str, special_id: Option<u32>| {
             // A cut in this piece or later leaves all pieces before the last one as they are.
-            beyond_reach =
-                settles_after.is_some() && pieces.last().is_some_and(|last| last.tokens_before > max_tokens);
+            beyond_reach = settles_after.is_some() && pieces.last().is_some_and(|last| last.tokens_before > max_tokens);
             if beyond_reach {
                 return Err(Error::Interrupted);
             }

@@ -19,9 +19,7 @@ type PairRules = HashMap<(TokenId, TokenId), (u32, TokenId)>;
 fn naive(rules: &PairRules, mut ids: Vec<TokenId>) -> Vec<TokenId> {
     loop {
         let pairs = ids.windows(2).enumerate();
-        let best = pairs
-            .filter_map(|(at, pair)| rules.get(&(pair[0], pair[1])).map(|rule| (rule.0, at, rule.1)))
-            .min();
+        let best = pairs.filter_map(|(at, pair)| rules.get(&(pair[0], pair[1])).map(|rule| (rule.0, at, rule.1))).min();
         let Some((_, at, id)) = best else { return ids };
         ids.splice(at..at + 2, [id]);
     }

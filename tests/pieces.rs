@@ -108,11 +108,9 @@ fn a_million_spaces_through_the_engine() {
 
 #[test]
 fn an_ending_that_only_looks_like_one_is_left_alone() {
-    for (pattern, text) in [
-        (r"(?:a|\s+(?!\S)|\s+)", "a  a "),
-        (r"a\|\s+(?!\S)|\s+", "a|  a  "),
-        (r"[a|\s+(?!\S)|\s+]+", "a ( b"),
-    ] {
+    for (pattern, text) in
+        [(r"(?:a|\s+(?!\S)|\s+)", "a  a "), (r"a\|\s+(?!\S)|\s+", "a|  a  "), (r"[a|\s+(?!\S)|\s+]+", "a ( b")]
+    {
         assert_eq!(
             by_engine(&Engine::new(pattern).unwrap(), text),
             by_fancy_regex(&Regex::new(pattern).unwrap(), text),

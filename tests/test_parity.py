@@ -41,6 +41,35 @@ def test_a_mismatch_is_seen(comparison, backend):
     comparison.encode(["a", "b", "c"])
     counted = {kind: count for (_, kind), count in comparison.report.mismatches.items()}
     assert counted == {"encode, tiktoken": 1, "encode, tokenizers": 1, "round trip": 1}
+    assert comparison.report.literal_disagrees == 0
+
+
+@pytest.mark.parametrize(
+    ("character", "pattern"),
+    [
+        ("\u0378", r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}\u0378]+| ?\p{N}+| ?[^\s\p{L}\p{N}\u0378]+|\s+(?!\S)|\s+"),
+        ("\u0378", r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[\p{N}\u0378]+| ?[^\s\p{L}\p{N}\u0378]+|\s+(?!\S)|\s+"),
+        (
+            "\u0378",
+            r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}\u0378]+|[\s\u0378]+(?![^\s\u0378])|[\s\u0378]+",
+        ),
+        (
+            "\ua7cb",
+            r"'s|'t|'re|'ve|'m|'ll|'d| ?(?:(?!\ua7cb)\p{L})+| ?\p{N}+| ?(?:\ua7cb|[^\s\p{L}\p{N}])+|\s+(?!\S)|\s+",
+        ),
+    ],
+    ids=["taken for a letter", "taken for a number", "taken for white space", "not taken for a letter"],
+)
+def test_a_class_that_differs_is_seen(comparison, character, pattern):
+    """The five contexts tell the classes of a rare character apart: a witness with one class changed disagrees."""
+    texts = list(samples.in_contexts([character]))
+    comparison.encode(texts)
+    assert comparison.report.literal_disagrees == 0
+    comparison.literal.find = pytest.importorskip("regex").compile(pattern).findall
+    comparison.encode(texts)
+    assert comparison.report.literal_disagrees >= 1
+    assert comparison.report.literal_is_ours == 0
+    assert comparison.report.total == 0
 
 
 def test_there_are_enough_samples():

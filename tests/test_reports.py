@@ -12,6 +12,7 @@ import pytest
 
 import bpeline
 from tests.oracle import Oracle
+from tests.parity.samples import CONTEXTS
 from tests.small import EOT, vocab_text, write_pair
 
 MILLION = 1_000_000
@@ -79,7 +80,7 @@ def test_07_to_13_ids(gpt2, row, text, ids):
     assert gpt2.decode(ids) == text
 
 
-@pytest.mark.parametrize("context", ["a{}b", " {}", "1{}2", "!{}?", "  {}\n "])
+@pytest.mark.parametrize("context", CONTEXTS)
 def test_08_every_class_boundary(gpt2, tmp_path_factory, context):
     """Characters whose class is old and settled, against the oracle; test_parity.py asks tiktoken about the others."""
     oracle = Oracle.of_pair(*gpt2.save(tmp_path_factory.mktemp("gpt2")))

@@ -38,7 +38,6 @@ fn every_scalar_value_has_the_class_fancy_regex_gives_it() {
 
 #[test]
 fn whitespace_is_the_25_characters_of_white_space() {
-    let count: u32 =
-        generate::class_ranges(r"\s").unwrap().iter().map(|(first, last)| last - first + 1).sum();
+    let count: u32 = generate::class_ranges(r"\s").unwrap().iter().map(|(first, last)| last - first + 1).sum();
     assert_eq!(count, 25);
 }

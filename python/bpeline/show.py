@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from bpeline._types import Errors, Special, Text
-    from bpeline.tokenizer import Tokenizer
+    from bpeline.tokenizer import Methods
 
 MOST_TOKENS = 2_000  # in a repr or a notebook cell; str(), plain(), ansi() and html() show all
 MARKS = {" ": "·", "\n": "↵", "\t": "→"}
@@ -40,12 +40,12 @@ class Token(NamedTuple):
     special: bool
 
 
-def show(tokenizer: "Tokenizer", text: "Text", *, special: "Special" = "parse", errors: "Errors" = "strict") -> "Shown":
+def show(tokenizer: "Methods", text: "Text", *, special: "Special" = "parse", errors: "Errors" = "strict") -> "Shown":
     """The tokens of `text`, to be printed or left as the last line of a notebook cell."""
     return Shown(tokenizer, tokenizer.encode(text, special=special, errors=errors))
 
 
-def html(tokenizer: "Tokenizer", text: "Text", *, special: "Special" = "parse", errors: "Errors" = "strict") -> str:
+def html(tokenizer: "Methods", text: "Text", *, special: "Special" = "parse", errors: "Errors" = "strict") -> str:
     """The tokens of `text` as an HTML fragment that needs nothing else: no style sheet, no script."""
     return show(tokenizer, text, special=special, errors=errors).html()
 
@@ -53,7 +53,7 @@ def html(tokenizer: "Tokenizer", text: "Text", *, special: "Special" = "parse", 
 class Shown:
     """Token ids of one tokenizer, ready to be looked at. `str()` has colours where the standard output shows them."""
 
-    def __init__(self, tokenizer: "Tokenizer", ids: Sequence[int]) -> None:
+    def __init__(self, tokenizer: "Methods", ids: Sequence[int]) -> None:
         self.tokenizer, self.ids = tokenizer, ids
         self._specials = frozenset(tokenizer.special_tokens.values())
 

@@ -78,7 +78,7 @@ class Methods(_Base):
                     f'the built-in encoding "{source}" has its own pattern and special tokens; '
                     f'to add special tokens use load("{source}").extend({{...}})'
                 )
-            return cls(cls._Encoding.builtin(str(source)), cache_bytes=cache_bytes)
+            return cls(_interned(cls._Encoding.builtin, str(source)), cache_bytes=cache_bytes)
         settings = _Settings()
         if merges is None:
             source, merges, settings = _find_pair(os.fspath(source))
@@ -379,13 +379,11 @@ def _are_special_tokens(value: Any) -> bool:
 
 
 def _restore(cls: type[Methods], content: str | bytes, cache_bytes: int) -> Methods:
-    encoding = (
-        cls._Encoding.builtin(content) if isinstance(content, str) else _interned(cls._Encoding.from_bytes, content)
-    )
-    return cls(encoding, cache_bytes=cache_bytes)
+    make = cls._Encoding.builtin if isinstance(content, str) else cls._Encoding.from_bytes
+    return cls(_interned(make, content), cache_bytes=cache_bytes)
 
 
 @functools.lru_cache(maxsize=8)
-def _interned(from_bytes: Callable[[bytes], Encoding], content: bytes) -> Encoding:
-    """One encoding for all tokenizers of a process that come out of pickles with the same content."""
-    return from_bytes(content)
+def _interned(make: Callable[[Any], Encoding], content: str | bytes) -> Encoding:
+    """One encoding for all tokenizers of a process that are the same built-in, or come out of equal pickles."""
+    return make(content)

@@ -6,8 +6,7 @@ use crate::error::{Error, Result};
 use crate::pretokenize::GPT2_PATTERN;
 
 /// 50,000 pairs of `u16` ids, little-endian: all of GPT-2's vocabulary follows from them.
-static GPT2_MERGES: &[u8] =
-    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/python/bpeline/builtin/gpt2.merges"));
+static GPT2_MERGES: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/python/bpeline/builtin/gpt2.merges"));
 
 pub const NAMES: [&str; 1] = ["gpt2"];
 

@@ -33,8 +33,7 @@ pub fn load(
                 match by_token.get(literal.as_str()) {
                     Some(own) if own != id => {
                         let literal = quote(literal);
-                        let message =
-                            format!("special token {literal} has the id {id}, but {vocab} gives it {own}");
+                        let message = format!("special token {literal} has the id {id}, but {vocab} gives it {own}");
                         return Err(Error::file(message));
                     }
                     _ => {}
@@ -46,8 +45,7 @@ pub fn load(
             Some(&id) => vec![(END_OF_TEXT.to_owned(), id)],
             None => {
                 let token = quote(END_OF_TEXT);
-                let message =
-                    format!("{vocab}: no token {token}; name the special tokens with special_tokens=");
+                let message = format!("{vocab}: no token {token}; name the special tokens with special_tokens=");
                 return Err(Error::file(message));
             }
         },
@@ -109,8 +107,7 @@ fn ordinary_tokens<'t>(
     entries: &'t [Entry],
     special_tokens: &[(String, TokenId)],
 ) -> Result<HashMap<&'t str, TokenId>> {
-    let special: HashMap<&str, TokenId> =
-        special_tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect();
+    let special: HashMap<&str, TokenId> = special_tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect();
     let mut tokens = HashMap::with_capacity(entries.len());
     for Entry { token, id, line } in entries.iter().filter(|entry| !special.contains_key(&*entry.token)) {
         if let Some(stranger) = token.chars().find(|&c| byte_map::byte_of(c).is_none()) {
@@ -126,9 +123,7 @@ fn ordinary_tokens<'t>(
         let spelling = character.to_string();
         if !tokens.contains_key(&*spelling) {
             let spelling = quote(&spelling);
-            return Err(Error::file(format!(
-                "{file}: the byte 0x{byte:02x} has no token, expected {spelling}"
-            )));
+            return Err(Error::file(format!("{file}: the byte 0x{byte:02x} has no token, expected {spelling}")));
         }
     }
     Ok(tokens)
@@ -144,9 +139,7 @@ fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Resul
         }
         let fault = |message: String| Err(Error::file(format!("{file}: line {number}: {message}")));
         let (left, right) = match line.split_once(' ') {
-            Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => {
-                (left, right)
-            }
+            Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => (left, right),
             _ => {
                 return fault(format!("expected two symbols and one space, found {}", quote(line)));
             }

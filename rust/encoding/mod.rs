@@ -81,17 +81,7 @@ impl Encoding {
         };
         let fingerprint = OnceLock::new();
         let is_builtin = false;
-        Ok(Encoding {
-            name,
-            is_builtin,
-            pattern,
-            vocabulary,
-            byte_ids,
-            rules,
-            pairs,
-            special_tokens,
-            fingerprint,
-        })
+        Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
     }
 
     /// The same encoding with more special tokens; one given again must keep its id.
@@ -102,8 +92,7 @@ impl Encoding {
                 None => all.push((literal.clone(), *id)),
                 Some(old) if old == *id => {}
                 Some(old) => {
-                    let message =
-                        format!("special token {} has the id {id}, but it has {old} already", quote(literal));
+                    let message = format!("special token {} has the id {id}, but it has {old} already", quote(literal));
                     return Err(Error::file(message));
                 }
             }
@@ -185,15 +174,12 @@ fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId
     for (&(left, right), rank) in merges.iter().zip(0..) {
         joined.clear();
         for symbol in [left, right] {
-            let unknown =
-                || Error::file(format!("{source}: a rule names the id {symbol}, which no token has"));
+            let unknown = || Error::file(format!("{source}: a rule names the id {symbol}, which no token has"));
             joined.extend_from_slice(vocabulary.ordinary_bytes(symbol).ok_or_else(unknown)?);
         }
         let Some(id) = vocabulary.id(&joined) else {
             let made = show_bytes(&joined);
-            return Err(Error::file(format!(
-                "{source}: a rule makes {made}, which is not in the vocabulary"
-            )));
+            return Err(Error::file(format!("{source}: a rule makes {made}, which is not in the vocabulary")));
         };
         if !pairs.insert(left, right, Rank(rank), id) {
             return Err(Error::file(format!("{source}: the rule of {left} and {right} is repeated")));

@@ -29,9 +29,7 @@ pub fn from_ranks(
     for pair in tokens.windows(2) {
         if pair[0].0 == pair[1].0 {
             let (first, second, rank) = (show_bytes(&pair[0].1), show_bytes(&pair[1].1), pair[0].0);
-            return Err(Error::file(format!(
-                "ranks: the tokens {first} and {second} have the same rank {rank}"
-            )));
+            return Err(Error::file(format!("ranks: the tokens {first} and {second} have the same rank {rank}")));
         }
     }
     Encoding::new("ranks", Parts { name, pattern, tokens, rules: Rules::TokenBytes, special_tokens })

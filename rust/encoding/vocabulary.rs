@@ -32,9 +32,7 @@ impl Vocabulary {
         let highest = tokens.iter().map(|(id, _)| *id).chain(specials.iter().map(|(_, id)| id)).max();
         let size = match highest {
             Some(id) if id > MAX_ID => {
-                return Err(Error::file(format!(
-                    "{source}: a token has the id {id}, expected at most {MAX_ID}"
-                )));
+                return Err(Error::file(format!("{source}: a token has the id {id}, expected at most {MAX_ID}")));
             }
             Some(id) => id as usize + 1,
             None => 0,
@@ -47,9 +45,7 @@ impl Vocabulary {
             let (kind, first) = &mut by_id[*id as usize];
             if *kind != Kind::Hole {
                 let (first, bytes) = (show_bytes(first), show_bytes(bytes));
-                return Err(Error::file(format!(
-                    "{source}: the tokens {first} and {bytes} have the same id {id}"
-                )));
+                return Err(Error::file(format!("{source}: the tokens {first} and {bytes} have the same id {id}")));
             }
             by_id[*id as usize] = (Kind::Ordinary, bytes);
         }
@@ -60,9 +56,8 @@ impl Vocabulary {
                 Kind::Special => {} // two literals may share an id: the first is its text
                 Kind::Ordinary => {
                     let (literal, token) = (quote(literal), show_bytes(bytes));
-                    let message = format!(
-                        "special token {literal} has the id {id}, which the token {token} has already"
-                    );
+                    let message =
+                        format!("special token {literal} has the id {id}, which the token {token} has already");
                     return Err(Error::file(message));
                 }
             }
@@ -97,9 +92,7 @@ impl Vocabulary {
             let hash = hasher.hash_one(*token);
             if let Some(first) = by_bytes.find(hash, |&other| of(other) == *token) {
                 let token = show_bytes(token);
-                return Err(Error::file(format!(
-                    "{source}: the ids {first} and {id} have the same token {token}"
-                )));
+                return Err(Error::file(format!("{source}: the ids {first} and {id} have the same token {token}")));
             }
             by_bytes.insert_unique(hash, id, |&other| hasher.hash_one(of(other)));
         }

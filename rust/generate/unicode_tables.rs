@@ -54,11 +54,7 @@ fn main() -> ExitCode {
 pub fn stale() -> Result<Vec<&'static str>, String> {
     let top = top()?;
     let committed = |path: &str| fs::read_to_string(top.join(path)).unwrap_or_default();
-    Ok(files(&top)?
-        .into_iter()
-        .filter(|(path, text)| committed(path) != *text)
-        .map(|(path, _)| path)
-        .collect())
+    Ok(files(&top)?.into_iter().filter(|(path, text)| committed(path) != *text).map(|(path, _)| path).collect())
 }
 
 fn report(stale: Vec<&str>) -> Result<(), String> {

@@ -14,8 +14,7 @@ use crate::error::{Error, Result};
 pub const GPT2_PATTERN: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
 /// The same pieces in tiktoken's spelling (possessive, so that its engine does not backtrack).
-const GPT2_PATTERN_TIKTOKEN: &str =
-    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
+const GPT2_PATTERN_TIKTOKEN: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
 
 /// Pieces are shorter than this, so that positions in one fit 32 bits with a value to spare.
 const MAX_PIECE: usize = u32::MAX as usize;

@@ -61,8 +61,7 @@ impl Engine {
     }
 
     fn next_match(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>> {
-        let gave_up =
-            |error| Error::InvalidText(format!("the pattern's engine gave up after byte {from}: {error}"));
+        let gave_up = |error| Error::InvalidText(format!("the pattern's engine gave up after byte {from}: {error}"));
         let Some(found) = self.regex.find_from_pos(text, from).map_err(gave_up)? else {
             return Ok(None);
         };

@@ -188,11 +188,10 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors)?;
-        let chunks =
-            self.on_batch(py, texts, threads, &options, |spans: &mut Vec<_>, session, text, interrupt| {
-                spans.push(self.with_spans(session, text, &options.special, interrupt)?);
-                Ok(())
-            })?;
+        let chunks = self.on_batch(py, texts, threads, &options, |spans: &mut Vec<_>, session, text, interrupt| {
+            spans.push(self.with_spans(session, text, &options.special, interrupt)?);
+            Ok(())
+        })?;
         chunks.into_iter().flatten().map(|spans| self.python_spans(py, spans)).collect()
     }
 
@@ -229,18 +228,13 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors)?;
-        let chunks = self.on_batch(
-            py,
-            texts,
-            threads,
-            &options,
-            |counts: &mut Vec<i64>, session, text, interrupt| {
+        let chunks =
+            self.on_batch(py, texts, threads, &options, |counts: &mut Vec<i64>, session, text, interrupt| {
                 let mut count = Count::default();
                 session.encode(text, &options.special, &mut count, interrupt)?;
                 counts.push(count.0 as i64);
                 Ok(())
-            },
-        )?;
+            })?;
         Ok(PyArray1::from_vec(py, chunks.concat()))
     }
 
@@ -293,8 +287,7 @@ impl Core {
         // SAFETY: the pointers are to `bytes` and to a C string, both alive during the call, which
         // gives a new `str`, or null with an exception set.
         unsafe {
-            let string =
-                ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast(), bytes.len() as isize, errors.as_ptr());
+            let string = ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast(), bytes.len() as isize, errors.as_ptr());
             Ok(Bound::from_owned_ptr_or_err(py, string)?.cast_into_unchecked())
         }
     }

@@ -31,9 +31,7 @@ fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials
     };
     let Ok(mapping) = tokens.cast::<PyMapping>() else {
         let kind = tokens.get_type().qualname()?;
-        return Err(PyTypeError::new_err(format!(
-            "special_tokens must be a mapping of str to int, not {kind}"
-        )));
+        return Err(PyTypeError::new_err(format!("special_tokens must be a mapping of str to int, not {kind}")));
     };
     let mut checked = Specials::with_capacity(mapping.len()?);
     let mut out_of_range: Vec<(i128, String)> = Vec::new();
@@ -54,8 +52,7 @@ fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials
         None => Ok(Some(checked)),
         Some((id, literal)) => {
             let literal = quote(&literal);
-            Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}"))
-                .into())
+            Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}")).into())
         }
     }
 }
@@ -178,11 +175,7 @@ impl Encoding {
     }
 
     /// The bytes of a token; `None` for an id that no token has.
-    fn token_bytes<'py>(
-        &self,
-        py: Python<'py>,
-        id: &Bound<'py, PyAny>,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    fn token_bytes<'py>(&self, py: Python<'py>, id: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let bytes = small_id(id)?.and_then(|id| self.inner.vocabulary().token_bytes(id));
         Ok(bytes.map(|bytes| PyBytes::new(py, bytes)))
     }

@@ -25,7 +25,9 @@ pub fn token_ids(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<Toke
 fn token_id(id: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<TokenId> {
     match id.extract::<i64>() {
         Ok(number) => checked(number, vocab_size),
-        Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => Err(unknown(id, vocab_size)),
+        Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => {
+            Err(unknown(id.call_method0("__index__")?, vocab_size))
+        }
         Err(_) => {
             let kind = id.get_type().qualname()?;
             Err(PyTypeError::new_err(format!("token ids must be integers, not {kind}")))
@@ -75,9 +77,7 @@ fn from_buffer(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenI
     }
     let dimensions: usize = array.getattr("ndim")?.extract()?;
     if dimensions != 1 {
-        return Err(PyValueError::new_err(format!(
-            "token ids must be one-dimensional, not {dimensions}-dimensional"
-        )));
+        return Err(PyValueError::new_err(format!("token ids must be one-dimensional, not {dimensions}-dimensional")));
     }
     from_buffer(&array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?, vocab_size)
 }

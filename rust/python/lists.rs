@@ -17,12 +17,7 @@ pub struct Lists {
 
 impl Lists {
     /// A list of `ids`, all below `vocab_size`.
-    pub fn list<'py>(
-        &self,
-        py: Python<'py>,
-        ids: &[TokenId],
-        vocab_size: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
+    pub fn list<'py>(&self, py: Python<'py>, ids: &[TokenId], vocab_size: usize) -> PyResult<Bound<'py, PyList>> {
         let ints = self.ints.get_or_try_init(py, || {
             (0..vocab_size).map(|id| Ok::<_, PyErr>(id.into_pyobject(py)?.unbind())).collect()
         })?;

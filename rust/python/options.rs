@@ -56,8 +56,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SpecialChoice {
             return Ok(SpecialChoice::Some(literals));
         }
         let value = value.repr()?;
-        let message =
-            format!("special must be \"parse\", \"text\", \"error\" or a set of special tokens, not {value}");
+        let message = format!("special must be \"parse\", \"text\", \"error\" or a set of special tokens, not {value}");
         Err(PyValueError::new_err(message))
     }
 }

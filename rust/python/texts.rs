@@ -60,9 +60,7 @@ impl<'py> Text<'py> {
             Err(_) if is_buffer(text) => copy_buffer(text)?,
             Err(_) => {
                 let kind = text.get_type().qualname()?;
-                return Err(PyTypeError::new_err(format!(
-                    "text must be str or a bytes-like object, not {kind}"
-                )));
+                return Err(PyTypeError::new_err(format!("text must be str or a bytes-like object, not {kind}")));
             }
         };
         let data = Data::Bytes(bytes.as_bytes());
@@ -112,8 +110,7 @@ fn is_ascii(string: &Bound<'_, PyString>) -> bool {
 
 pub fn copy_buffer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     // SAFETY: returns a new reference to a `bytes`, or null with an exception set.
-    let bytes =
-        unsafe { Bound::from_owned_ptr_or_err(object.py(), pyo3::ffi::PyBytes_FromObject(object.as_ptr())) }?;
+    let bytes = unsafe { Bound::from_owned_ptr_or_err(object.py(), pyo3::ffi::PyBytes_FromObject(object.as_ptr())) }?;
     Ok(bytes.cast_into()?)
 }
 

@@ -75,9 +75,7 @@ impl Core {
         if source.size() <= HOLD_UP_TO {
             return Ok(source.with_text(&mut buffer, options.on_invalid, |text| work(text, &Never))?);
         }
-        Signals::detached(py, |signals| {
-            source.with_text(&mut buffer, options.on_invalid, |text| work(text, signals))
-        })
+        Signals::detached(py, |signals| source.with_text(&mut buffer, options.on_invalid, |text| work(text, signals)))
     }
 
     pub(super) fn encode_into<S: Sink + Send>(
@@ -181,11 +179,7 @@ impl Core {
         Ok((self.list(py, &ids)?, spans))
     }
 
-    pub(super) fn decode_to_bytes(
-        &self,
-        ids: &Bound<'_, PyAny>,
-        skip_special_tokens: bool,
-    ) -> PyResult<Vec<u8>> {
+    pub(super) fn decode_to_bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
         let ids = token_ids(ids, self.vocab_size())?;
         let mut bytes = Vec::with_capacity(ids.len() * 4);
         let vocabulary = self.encoder.encoding().vocabulary();

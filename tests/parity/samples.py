@@ -6,7 +6,10 @@ Everything is built from this file and fixed seeds; two runs compare the same sa
 import random
 
 EOT = "<|endoftext|>"
-CONTEXTS = ("a{}b", " {}", "1{}2", "!{}?", "  {}\n ")
+# Contexts in which the class of a character shows in the ids. Hardly any merge crosses a rare character, so "a{}b"
+# has the same ids whatever it is; but after a letter or number "'s" is a contraction, and after another
+# character the apostrophe belongs to that one's run. Two spaces show white space.
+CONTEXTS = ("a{}'s", " {}'s", "1{}2", "!{}?", "  {}\n ")
 LEAST = 28_587
 
 PROSE = """It's 7 o'clock, and the naïve reader's café — “open since 1998” — hasn't opened yet; they'll wait.

@@ -36,8 +36,7 @@ impl<'t> Reader<'t> {
             let entry = self.entry()?;
             if let Some(first) = lines.insert(entry.token.clone(), entry.line) {
                 let token = quote(&entry.token);
-                return self
-                    .fault_at(entry.line, format!("token {token} is repeated (first on line {first})"));
+                return self.fault_at(entry.line, format!("token {token} is repeated (first on line {first})"));
             }
             let token = quote(&entry.token);
             entries.push(entry);
@@ -46,8 +45,7 @@ impl<'t> Reader<'t> {
                 break;
             }
             if !self.take(',') {
-                return self
-                    .fault(format!("expected ',' or '}}' after token {token}, found {}", self.found()));
+                return self.fault(format!("expected ',' or '}}' after token {token}, found {}", self.found()));
             }
             self.skip_space();
         }
@@ -78,10 +76,8 @@ impl<'t> Reader<'t> {
         let digits = value.bytes().all(|b| b.is_ascii_digit()) && (value == "0" || !value.starts_with('0'));
         if !digits {
             let (token, value) = (quote(&token), shorten(value));
-            return self.fault_at(
-                line,
-                format!("token {token} has the value {value}, expected a non-negative integer"),
-            );
+            return self
+                .fault_at(line, format!("token {token} has the value {value}, expected a non-negative integer"));
         }
         match value.parse() {
             Ok(id) if id <= MAX_ID => {
