@@ -44,11 +44,9 @@ test-python:     ## pytest, on the native and the reference backend
 	$(PYTHON) -m pytest
 
 bench:           ## all benchmarks (minutes)
-	$(CARGO) bench --locked
 	$(PYTHON) -m pytest benches --benchmark-only
 
 bench-smoke:     ## each benchmark once, untimed: do they run?
-	$(CARGO) bench --locked -- --test
 	$(PYTHON) -m pytest benches --benchmark-disable
 
 parity:          ## compare the ids with those of tiktoken, tokenizers and regex

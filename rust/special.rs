@@ -40,7 +40,7 @@ pub enum Special {
     /// One is an error.
     Error,
     /// Some become their ids, the others are ordinary text.
-    Some(Chosen),
+    Some(Box<Chosen>),
 }
 
 /// Special tokens chosen by [`SpecialTokens::choose`].
@@ -113,7 +113,7 @@ impl SpecialTokens {
         let finder = match special {
             Special::Parse | Special::Error => Some(&self.all),
             Special::Text => None,
-            Special::Some(Chosen(finder)) => Some(finder),
+            Special::Some(chosen) => Some(&chosen.0),
         };
         let mut start = 0;
         while let Some((found, id)) = finder.and_then(|finder| finder.find(text, start)) {

@@ -5,9 +5,11 @@ from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer
+from typing_extensions import Buffer, disjoint_base
 
 from ._types import Errors, Ids, Special, Text, TokenArray
+
+__all__ = ["Core", "Encoding"]
 
 @final
 class Encoding:
@@ -49,6 +51,7 @@ class Encoding:
     def id_to_token(self, id: int) -> str | None: ...
     def merges(self) -> list[tuple[int, int]] | None: ...
 
+@disjoint_base
 class Core:
     def __new__(cls, encoding: Encoding, *, cache_bytes: int | None = None) -> Self: ...
     @property
