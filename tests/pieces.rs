@@ -5,7 +5,8 @@
 use std::sync::LazyLock;
 
 use bpeline::error::Error;
-use bpeline::pretokenize::{GPT2_PATTERN, Pattern, regex::Engine};
+use bpeline::pretokenize::scanner::{Classify, Words, pieces_by};
+use bpeline::pretokenize::{GPT2_PATTERN, Pattern, regex::Engine, scalar};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 
@@ -58,6 +59,26 @@ fn by_pattern(pattern: &Pattern, text: &str) -> Vec<String> {
     pieces
 }
 
+fn by_blocks<C: Classify>(text: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let Ok(()) = pieces_by::<C, std::convert::Infallible>(text, |piece| {
+        pieces.push(piece.to_owned());
+        Ok(())
+    });
+    pieces
+}
+
+fn by_characters(text: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        let end = scalar::piece_end(text, start);
+        pieces.push(text[start..end].to_owned());
+        start = end;
+    }
+    pieces
+}
+
 fn by_engine(engine: &Engine, text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     engine
@@ -82,6 +103,21 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    /// Long enough for several blocks, each atom at any place of a block.
+    #[test]
+    fn every_way_to_scan_is_the_same(before in 0usize..70, texts in proptest::collection::vec(text(), 1..12)) {
+        let text = "x ".repeat(before / 2) + &"y".repeat(before % 2) + &texts.concat();
+        let expected = by_fancy_regex(&COMPILED[0].0, &text);
+        prop_assert_eq!(by_characters(&text), &expected[..]);
+        prop_assert_eq!(by_blocks::<Words>(&text), &expected[..]);
+        // With AVX2 where this machine has it.
+        prop_assert_eq!(by_pattern(&COMPILED[0].1, &text), &expected[..]);
+    }
+}
+
 /// Every character next to a letter, a number, a space and itself.
 #[test]
 fn every_character_in_contexts() {
@@ -91,7 +127,10 @@ fn every_character_in_contexts() {
     for c in (0..=0x10ffff).filter_map(char::from_u32) {
         text.push_str(&format!("a{c}b {c}1{c} {c}{c} !{c}"));
         if text.len() > 20_000 {
-            assert_eq!(by_pattern(&pattern, &text), by_fancy_regex(&oracle, &text));
+            let expected = by_fancy_regex(&oracle, &text);
+            assert_eq!(by_characters(&text), expected);
+            assert_eq!(by_blocks::<Words>(&text), expected);
+            assert_eq!(by_pattern(&pattern, &text), expected);
             text.clear();
         }
     }

@@ -2,9 +2,10 @@
 
 use crate::unicode_tables::{CLASS_BLOCKS, CLASS_PAGES};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Class {
+    #[default]
     Other = 0,
     Letter = 1,
     Number = 2,

@@ -6,6 +6,7 @@
 
 pub mod classes;
 pub mod regex;
+pub mod scalar;
 pub mod scanner;
 
 use crate::error::{Error, Result};
@@ -48,7 +49,7 @@ impl Pattern {
     /// Calls `visit` with each piece of `text`, in order.
     #[inline]
     pub fn pieces<'t>(&self, text: &'t str, mut visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
-        let mut checked = |piece: &'t str| {
+        let checked = |piece: &'t str| {
             if piece.len() >= MAX_PIECE {
                 let message = format!("a piece of {} bytes, expected less than {MAX_PIECE}", piece.len());
                 return Err(Error::InvalidText(message));
@@ -56,15 +57,7 @@ impl Pattern {
             visit(piece)
         };
         match &self.engine {
-            Engine::Gpt2 => {
-                let mut start = 0;
-                while start < text.len() {
-                    let end = scanner::piece_end(text, start);
-                    checked(&text[start..end])?;
-                    start = end;
-                }
-                Ok(())
-            }
+            Engine::Gpt2 => scanner::pieces(text, checked),
             Engine::Regex(engine) => engine.pieces(text, checked),
         }
     }
@@ -74,7 +67,7 @@ impl Pattern {
     /// the pattern. See `truncate.rs`.
     pub fn settles_after(&self) -> Option<usize> {
         match self.engine {
-            Engine::Gpt2 => Some(scanner::SETTLES_AFTER),
+            Engine::Gpt2 => Some(scalar::SETTLES_AFTER),
             Engine::Regex(_) => None,
         }
     }

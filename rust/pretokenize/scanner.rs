@@ -1,59 +1,269 @@
-//! GPT-2's pattern by hand: `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`.
+//! GPT-2's pieces by blocks of 64 bytes: a bit for each byte and class, and algebra on them.
 //!
-//! One step over the class of each character. What the expression means, alternative by alternative:
-//! - a contraction is exactly one of seven lower-case endings;
-//! - a run is as many characters of one class as there are; one U+0020 (no other space) goes in
-//!   front of it if a member of the class follows;
-//! - whitespace gives its last character back if anything but whitespace follows (a U+0020 that is
-//!   given back is then the optional space of the next run), unless it is the only one.
+//! A byte has the class of the character that it is part of. With the classes of a block as masks,
+//! the piece starts of the block are a few shifts and ands (rules, one by one, in [`Scanner::starts`]);
+//! nothing is branched on but what is rare in text: contractions and whitespace outside ASCII. ASCII
+//! is classified 64 bytes at a time by [`Classify`], with AVX2 where the processor has it and eight bytes to
+//! a word elsewhere; other characters one by one from the generated tables. [`scalar`](super::scalar)
+//! says the same pattern a character at a time, and the tests compare all of them with fancy-regex.
 
 use super::classes::Class;
+use super::scalar::contraction;
 
-/// The longest contraction is 3 bytes, a space and one character at most 5: past that, the front of
-/// a piece is a run, and so a piece itself.
-pub const SETTLES_AFTER: usize = 6;
+/// What 64 bytes are, a bit each. Bytes from 0x80 up are only in `high` and `continuation`.
+#[derive(Clone, Copy, Default)]
+pub struct Ascii {
+    pub letter: u64,
+    pub number: u64,
+    pub space: u64,
+    /// U+0020.
+    pub blank: u64,
+    pub apostrophe: u64,
+    pub high: u64,
+    /// 0x80 to 0xBF.
+    pub continuation: u64,
+}
 
-/// The end of the piece that starts at byte `start`, which must be inside the text.
+/// A way to classify 64 bytes.
+pub trait Classify {
+    fn classify(bytes: &[u8; 64]) -> Ascii;
+}
+
+const BLOCK: usize = 64;
+
+/// What a block leaves to the next: a bit for its last byte in each class, and what reaches beyond it.
+#[derive(Default)]
+struct Carry {
+    letter: u64,
+    number: u64,
+    space: u64,
+    other: u64,
+    blank: u64,
+    /// Bytes of the last character that lie in the next block, and its class.
+    spill: u32,
+    spill_class: Class,
+    /// Starts that a contraction at the end of the block adds to the next, and takes from it.
+    set: u64,
+    clear: u64,
+}
+
+/// Calls `visit` with each piece of `text`, in order.
 #[inline]
-pub fn piece_end(text: &str, start: usize) -> usize {
-    let first = text.as_bytes()[start];
-    if first == b'\''
-        && let Some(length) = contraction(&text.as_bytes()[start + 1..])
-    {
-        return start + 1 + length;
+pub fn pieces<'t, E>(text: &'t str, visit: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
+        #[target_feature(enable = "avx2,bmi1")]
+        fn pieces<'t, E>(text: &'t str, visit: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
+            pieces_by::<Avx2, E>(text, visit)
+        }
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { pieces(text, visit) };
     }
-    let run = start + (first == b' ') as usize;
-    match Class::at(text, run) {
-        None | Some((Class::Space, _)) => whitespace_end(text, start),
-        Some((class, _)) => run_end(text, run, class),
+    pieces_by::<Words, E>(text, visit)
+}
+
+#[inline(always)]
+pub fn pieces_by<'t, C: Classify, E>(
+    text: &'t str,
+    mut visit: impl FnMut(&'t str) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut scanner = Scanner { text, at: 0, carry: Carry::default() };
+    let mut start = 0;
+    while let Some((at, mut starts)) = scanner.next::<C>() {
+        while starts != 0 {
+            let next = at + starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            if next > start {
+                // SAFETY: pieces start where characters do: every start is a change of class, and all bytes
+                // of a character have its class; or the byte after an ASCII letter.
+                visit(unsafe { text.get_unchecked(start..next) })?;
+            }
+            start = next;
+        }
+    }
+    if start < text.len() { visit(&text[start..]) } else { Ok(()) }
+}
+
+struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+    carry: Carry,
+}
+
+impl Scanner<'_> {
+    /// The next block: where it begins, and a bit for each byte at which a piece starts.
+    #[inline(always)]
+    fn next<C: Classify>(&mut self) -> Option<(usize, u64)> {
+        let bytes = self.text.as_bytes();
+        let at = self.at;
+        self.at += BLOCK;
+        if let Some(block) = bytes.get(at..at + BLOCK) {
+            let ascii = C::classify(block.first_chunk()?);
+            return Some((at, self.starts(at, BLOCK, ascii)));
+        }
+        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        let mut block = [0; BLOCK];
+        block[..rest.len()].copy_from_slice(rest);
+        let starts = self.starts(at, rest.len(), C::classify(&block));
+        Some((at, starts & !(!0 << rest.len())))
+    }
+
+    /// The piece starts of the block at byte `at`, of which `length` bytes are text.
+    #[inline(always)]
+    fn starts(&mut self, at: usize, length: usize, ascii: Ascii) -> u64 {
+        let Ascii { mut letter, mut number, mut space, blank, apostrophe, .. } = ascii;
+        let carry = std::mem::take(&mut self.carry);
+        // The last character of a whitespace run, where more text follows. Past the end of the text counts as
+        // whitespace, since there nothing is given back.
+        let mut after_space = space >> 1;
+        if length < BLOCK {
+            after_space |= 1 << (length - 1);
+        } else if space >> 63 != 0 {
+            let more = Class::at(self.text, at + BLOCK).is_none_or(|(class, _)| class == Class::Space);
+            after_space |= (more as u64) << 63;
+        }
+        let mut given_back = 0;
+        if ascii.high != 0 {
+            let mut put = |class: Class, bits: u64| match class {
+                Class::Letter => letter |= bits,
+                Class::Number => number |= bits,
+                Class::Space => space |= bits,
+                Class::Other => {}
+            };
+            put(carry.spill_class, !(!0 << carry.spill));
+            let mut leads = ascii.high & !ascii.continuation;
+            while leads != 0 {
+                let lead = leads.trailing_zeros();
+                leads &= leads - 1;
+                let Some((class, size)) = Class::at(self.text, at + lead as usize) else { break };
+                put(class, !(!0 << size) << lead);
+                if lead + size as u32 > BLOCK as u32 {
+                    (self.carry.spill, self.carry.spill_class) = (lead + size as u32 - BLOCK as u32, class);
+                }
+                if class == Class::Space {
+                    let next = Class::at(self.text, at + lead as usize + size);
+                    given_back |= (next.is_some_and(|(class, _)| class != Class::Space) as u64) << lead;
+                }
+            }
+            // An ASCII space before another character of this block.
+            after_space |= space >> 1;
+        }
+        given_back |= ascii.space & !after_space;
+
+        let other = !(letter | number | space);
+        let run = |class: u64, carried: u64| class & !(class << 1 | carried);
+        let before = blank << 1 | carry.blank;
+        let runs = (run(letter, carry.letter) | run(number, carry.number) | run(other, carry.other)) & !before;
+        let mut starts = runs | run(space, carry.space) | given_back;
+        starts = (starts | carry.set) & !carry.clear;
+
+        let mut quotes = apostrophe & starts;
+        while quotes != 0 {
+            let quote = quotes.trailing_zeros();
+            quotes &= quotes - 1;
+            let after = at + quote as usize + 1;
+            if let Some(letters) = contraction(self.text.as_bytes().get(after..).unwrap_or_default()) {
+                // The first letter starts nothing; what follows the last one does.
+                let (set, clear) = ((1u128 << quote) << (letters + 1), (1u128 << quote) << 1);
+                starts = (starts | set as u64) & !(clear as u64);
+                self.carry.set |= (set >> 64) as u64;
+                self.carry.clear |= (clear >> 64) as u64;
+            }
+        }
+
+        self.carry.letter = letter >> 63;
+        self.carry.number = number >> 63;
+        self.carry.space = space >> 63;
+        self.carry.other = other >> 63;
+        self.carry.blank = blank >> 63;
+        starts
     }
 }
 
-/// Length of the letters of a contraction at the front of `rest`.
-fn contraction(rest: &[u8]) -> Option<usize> {
-    match rest {
-        [b's' | b't' | b'm' | b'd', ..] => Some(1),
-        [b'r' | b'v', b'e', ..] | [b'l', b'l', ..] => Some(2),
-        _ => None,
+/// Eight bytes to a word: for processors without a wider way.
+pub struct Words;
+
+impl Classify for Words {
+    #[inline(always)]
+    fn classify(bytes: &[u8; 64]) -> Ascii {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const TOPS: u64 = 0x80 * ONES;
+        let mut ascii = Ascii::default();
+        for (word, shift) in bytes.chunks_exact(8).zip((0..).step_by(8)) {
+            let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
+            let low = word & !TOPS;
+            // The top bit of each byte of a sum: whether the byte is at least `least`.
+            let at_least = |bytes: u64, least: u64| bytes + (0x80 - least) * ONES;
+            let between = |bytes: u64, first: u64, last: u64| at_least(bytes, first) & !at_least(bytes, last + 1) & !word & TOPS;
+            // Gathers the top bits into one byte.
+            let gather = |tops: u64| ((tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << shift;
+            let blank = between(low, 0x20, 0x20);
+            ascii.letter |= gather(between(low | 0x20 * ONES, b'a' as u64, b'z' as u64));
+            ascii.number |= gather(between(low, b'0' as u64, b'9' as u64));
+            ascii.space |= gather(between(low, 0x09, 0x0d) | blank);
+            ascii.blank |= gather(blank);
+            ascii.apostrophe |= gather(between(low, b'\'' as u64, b'\'' as u64));
+            ascii.high |= gather(word & TOPS);
+            ascii.continuation |= gather(word & !(word << 1) & TOPS);
+        }
+        ascii
     }
 }
 
-#[inline]
-fn run_end(text: &str, start: usize, class: Class) -> usize {
-    let mut end = start;
-    while let Some((next, length)) = Class::at(text, end)
-        && next == class
-    {
-        end += length;
-    }
-    end
-}
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
 
-fn whitespace_end(text: &str, start: usize) -> usize {
-    let (mut end, mut last) = (start, start);
-    while let Some((Class::Space, length)) = Class::at(text, end) {
-        last = end;
-        end += length;
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{Ascii, Classify};
+    use std::arch::x86_64::*;
+
+    /// 32 bytes to a register. Only for a caller that has seen that the processor has AVX2.
+    pub struct Avx2;
+
+    impl Classify for Avx2 {
+        #[inline(always)]
+        fn classify(bytes: &[u8; 64]) -> Ascii {
+            // SAFETY: `Pattern::pieces` names this type only behind `is_x86_feature_detected!("avx2")`, in a
+            // function compiled for AVX2; both loads are inside the 64 bytes.
+            unsafe { classify(bytes) }
+        }
     }
-    if end < text.len() && last > start { last } else { end }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn classify(bytes: &[u8; 64]) -> Ascii {
+        // SAFETY: 32 bytes from offset 0 and from offset 32 of 64.
+        let halves = unsafe {
+            [_mm256_loadu_si256(bytes.as_ptr().cast()), _mm256_loadu_si256(bytes.as_ptr().add(32).cast())]
+        };
+        let [low, high] = halves.map(|half| {
+            let within = |bytes: __m256i, first: u8, last: u8| {
+                let from_first = _mm256_sub_epi8(bytes, _mm256_set1_epi8(first as i8));
+                _mm256_cmpeq_epi8(_mm256_min_epu8(from_first, _mm256_set1_epi8((last - first) as i8)), from_first)
+            };
+            let equal = |byte: u8| _mm256_cmpeq_epi8(half, _mm256_set1_epi8(byte as i8));
+            let bits = |bytes: __m256i| _mm256_movemask_epi8(bytes) as u32 as u64;
+            let blank = equal(b' ');
+            Ascii {
+                letter: bits(within(_mm256_or_si256(half, _mm256_set1_epi8(0x20)), b'a', b'z')),
+                number: bits(within(half, b'0', b'9')),
+                space: bits(_mm256_or_si256(within(half, 0x09, 0x0d), blank)),
+                blank: bits(blank),
+                apostrophe: bits(equal(b'\'')),
+                high: bits(half),
+                // As signed numbers, 0x80 to 0xBF are below -64.
+                continuation: bits(_mm256_cmpgt_epi8(_mm256_set1_epi8(-64), half)),
+            }
+        });
+        Ascii {
+            letter: low.letter | high.letter << 32,
+            number: low.number | high.number << 32,
+            space: low.space | high.space << 32,
+            blank: low.blank | high.blank << 32,
+            apostrophe: low.apostrophe | high.apostrophe << 32,
+            high: low.high | high.high << 32,
+            continuation: low.continuation | high.continuation << 32,
+        }
+    }
 }
