@@ -14,27 +14,38 @@ use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::merge::Merger;
 use crate::special::{Segment, Special};
+use crate::table::{self, Ids, Key, MOST_IDS, PieceTable};
 
 pub struct Encoder {
     encoding: Arc<Encoding>,
+    tokens: PieceTable,
     scratches: Vec<Mutex<Scratch>>,
     cache_bytes: usize,
 }
 
 struct Scratch {
+    /// Short pieces, then all others.
+    short: PieceTable,
     cache: Cache,
     merger: Merger,
 }
 
 impl Scratch {
     fn new(cache_bytes: usize) -> Self {
-        Scratch { cache: Cache::new(cache_bytes), merger: Merger::default() }
+        let half = cache_bytes / 2;
+        Scratch { short: PieceTable::new(half), cache: Cache::new(half), merger: Merger::default() }
     }
 }
 
 /// Takes ids in the order of the text.
 pub trait Sink {
     fn put(&mut self, ids: &[TokenId]);
+
+    /// The ids of a short piece.
+    #[inline]
+    fn put_few(&mut self, ids: Ids) {
+        self.put(&ids.places()[..ids.count()]);
+    }
 
     /// A special token, whose literal has `length` bytes.
     fn put_special(&mut self, id: TokenId, _length: usize) {
@@ -65,6 +76,17 @@ impl<T: Token> Sink for Vec<T> {
     fn put(&mut self, ids: &[TokenId]) {
         self.extend(ids.iter().map(|&id| T::from_id(id)));
     }
+
+    #[inline(always)]
+    fn put_few(&mut self, ids: Ids) {
+        self.reserve(MOST_IDS);
+        let length = self.len();
+        // SAFETY: there is room for four more, all of them are written, and at most four count.
+        unsafe {
+            self.as_mut_ptr().add(length).cast::<[T; MOST_IDS]>().write_unaligned(ids.places().map(T::from_id));
+            self.set_len(length + ids.count());
+        }
+    }
 }
 
 /// Counts tokens and builds nothing.
@@ -74,6 +96,11 @@ pub struct Count(pub usize);
 impl Sink for Count {
     fn put(&mut self, ids: &[TokenId]) {
         self.0 += ids.len();
+    }
+
+    #[inline(always)]
+    fn put_few(&mut self, ids: Ids) {
+        self.0 += ids.count();
     }
 }
 
@@ -115,7 +142,8 @@ impl Encoder {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let cache_bytes = cache_bytes.unwrap_or(cache::DEFAULT_BYTES * cores);
         let scratches = (0..cores).map(|_| Mutex::new(Scratch::new(cache_bytes / cores))).collect();
-        Encoder { encoding, scratches, cache_bytes }
+        let tokens = PieceTable::of_tokens(&encoding);
+        Encoder { encoding, tokens, scratches, cache_bytes }
     }
 
     pub fn encoding(&self) -> &Arc<Encoding> {
@@ -138,7 +166,7 @@ impl Encoder {
             }
         });
         let scratch = free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new(0))), Borrowed::Shared);
-        Session { encoding: &self.encoding, scratch, until_check: TEXT_BETWEEN_CHECKS as isize }
+        Session { encoding: &self.encoding, tokens: &self.tokens, scratch, until_check: TEXT_BETWEEN_CHECKS as isize }
     }
 }
 
@@ -170,9 +198,21 @@ impl DerefMut for Borrowed<'_> {
 /// One thread's turn at encoding.
 pub struct Session<'e> {
     encoding: &'e Encoding,
+    tokens: &'e PieceTable,
     scratch: Borrowed<'e>,
     until_check: isize,
 }
+
+/// Pieces whose buckets are on their way from memory.
+struct Batch<'t> {
+    pieces: [&'t str; BATCH],
+    keys: [Key; BATCH],
+    places: [usize; BATCH],
+    length: usize,
+}
+
+/// Enough to cover a trip to memory, few enough that what was fetched is still there.
+const BATCH: usize = 32;
 
 impl Session<'_> {
     /// Appends the ids of `text` to `sink`.
@@ -185,9 +225,7 @@ impl Session<'_> {
     ) -> Result<()> {
         let encoding = self.encoding;
         encoding.special_tokens().cut(text, special, |segment| match segment {
-            Segment::Ordinary(part) => {
-                encoding.pattern().pieces(part, |piece| self.encode_piece(piece.as_bytes(), sink, interrupt))
-            }
+            Segment::Ordinary(part) => self.encode_part(part, sink, interrupt),
             Segment::Special(id, literal) => {
                 sink.put_special(id, literal.len());
                 Ok(())
@@ -195,22 +233,81 @@ impl Session<'_> {
         })
     }
 
+    /// Encodes text without special tokens.
+    fn encode_part(&mut self, part: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        let encoding = self.encoding;
+        let tokens = self.tokens;
+        let mut batch =
+            Batch { pieces: [""; BATCH], keys: [Key::NONE; BATCH], places: [0; BATCH], length: 0 };
+        encoding.pattern().pieces(part, |piece| {
+            let at = batch.length;
+            batch.pieces[at] = piece;
+            if piece.len() <= table::LONGEST {
+                let start = piece.as_ptr() as usize - part.as_ptr() as usize;
+                let key = Key::new(part.as_bytes(), start, piece.len());
+                let place = tokens.place(key);
+                tokens.prefetch(place);
+                (batch.keys[at], batch.places[at]) = (key, place);
+            }
+            batch.length += 1;
+            if batch.length == BATCH { self.flush(&mut batch, sink, interrupt) } else { Ok(()) }
+        })?;
+        self.flush(&mut batch, sink, interrupt)
+    }
+
     #[inline]
-    pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        self.until_check -= piece.len() as isize;
+    fn flush(&mut self, batch: &mut Batch, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        let length = std::mem::take(&mut batch.length);
+        for at in 0..length {
+            let piece = batch.pieces[at];
+            self.until_check -= piece.len() as isize;
+            if piece.len() <= table::LONGEST {
+                if let Some(ids) = self.tokens.get(batch.places[at], batch.keys[at]) {
+                    sink.put_few(ids);
+                } else {
+                    self.encode_short(piece, batch.keys[at], sink, interrupt)?;
+                }
+            } else {
+                self.encode_long(piece, sink, interrupt)?;
+            }
+        }
         if self.until_check < 0 {
             self.until_check = TEXT_BETWEEN_CHECKS as isize;
             interrupt.check()?;
         }
-        if let [byte] = piece {
-            sink.put(&[self.encoding.byte_ids()[*byte as usize]]);
+        Ok(())
+    }
+
+    /// A short piece that is no token by itself.
+    #[inline]
+    fn encode_short(&mut self, piece: &str, key: Key, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        let Scratch { short, merger, .. } = &mut *self.scratch;
+        let place = short.place(key);
+        if let Some(ids) = short.get(place, key) {
+            sink.put_few(ids);
             return Ok(());
         }
+        let encoding = self.encoding;
+        // A token may have found no room in the table.
+        let whole = encoding.whole_piece(piece.as_bytes());
+        let ids = match &whole {
+            Some(id) => std::slice::from_ref(id),
+            None => merger.merge(encoding.pairs(), encoding.byte_ids(), piece.as_bytes(), interrupt)?,
+        };
+        sink.put(ids);
+        if let Some(ids) = Ids::new(ids) {
+            short.insert(place, key, ids);
+        }
+        Ok(())
+    }
+
+    fn encode_long(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        let piece = piece.as_bytes();
         if let Some(id) = self.encoding.whole_piece(piece) {
             sink.put(&[id]);
             return Ok(());
         }
-        let Scratch { cache, merger } = &mut *self.scratch;
+        let Scratch { cache, merger, .. } = &mut *self.scratch;
         match cache.get(piece) {
             Ok(ids) => sink.put(ids),
             Err(place) => {
@@ -220,6 +317,19 @@ impl Session<'_> {
                     cache.insert(place, piece, ids);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Encodes one piece.
+    pub fn encode_piece(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        if piece.len() > table::LONGEST {
+            return self.encode_long(piece, sink, interrupt);
+        }
+        let key = Key::new(piece.as_bytes(), 0, piece.len());
+        match self.tokens.get(self.tokens.place(key), key) {
+            Some(ids) => sink.put_few(ids),
+            None => self.encode_short(piece, key, sink, interrupt)?,
         }
         Ok(())
     }

@@ -24,6 +24,7 @@ pub mod merge;
 pub mod pair_table;
 pub mod pretokenize;
 pub mod special;
+pub mod table;
 pub mod truncate;
 #[rustfmt::skip]
 mod unicode_tables;

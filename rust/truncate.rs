@@ -56,7 +56,7 @@ pub fn truncate<'t>(
                     tokens.put_special(id, piece.len());
                     Ok(())
                 }
-                None => session.encode_piece(piece.as_bytes(), &mut tokens, interrupt),
+                None => session.encode_piece(piece, &mut tokens, interrupt),
             }
         };
         match segment {
