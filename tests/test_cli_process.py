@@ -100,7 +100,7 @@ def test_without_the_extra(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; from bpeline.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
     line = f"bpeline: the command line needs {missing}, which is not installed"
-    assert done.stderr == f'{line}: python -m pip install "bpeline[cli]"\n'
+    assert done.stderr == f"{line}: python -m pip install typer rich\n"
     assert (done.stdout, done.returncode) == ("", 2)
 
 

@@ -36,6 +36,8 @@ def save(encoding: "Encoding", folder: Path, format: Format) -> list[Path]:
             files = _tiktoken(encoding) | _settings(encoding)
         case _:
             raise ValueError(f'format must be "gpt2", "tokenizer.json" or "tiktoken", not {format!r}')
+    if folder.suffix in (".json", ".txt", ".tiktoken"):
+        raise ValueError(f"save writes files into a folder, and {folder} looks like a file")
     folder.mkdir(parents=True, exist_ok=True)
     return [_write(folder / name, content) for name, content in files.items()]
 

@@ -91,6 +91,8 @@ class TokenBatch:
         """
         if side not in ("left", "right"):
             raise ValueError(f'side must be "left" or "right", not {side!r}')
+        if not isinstance(id, int | np.integer):
+            raise TypeError(f"id must be an integer, not {type(id).__name__}")
         highest = np.iinfo(self.tokens.dtype).max
         if not 0 <= id <= highest:
             raise ValueError(f"id must be 0 to {highest} to fit {self.tokens.dtype}, not {id}")

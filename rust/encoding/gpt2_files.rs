@@ -52,6 +52,7 @@ pub fn load(
     };
     let tokens = ordinary_tokens(vocab, &entries, &special_tokens)?;
     let rules = read_merges(merges, &merges_text, &tokens)?;
+    check_made(vocab, merges, &entries, &tokens, &rules)?;
     let parts = Parts {
         name,
         pattern: pattern.unwrap_or_else(|| GPT2_PATTERN.to_owned()),
@@ -59,7 +60,7 @@ pub fn load(
             .into_iter()
             .map(|(spelling, id)| (id, byte_map::to_bytes(spelling).unwrap_or_default()))
             .collect(),
-        rules,
+        rules: Rules::Pairs(rules.into_iter().map(|rule| rule.pair).collect()),
         special_tokens,
     };
     Encoding::new(vocab, parts)
@@ -71,6 +72,10 @@ fn read(path: &str) -> Result<String> {
         let message = error.to_string().replace(&format!(" (os error {code})"), "");
         Error::Io { path: path.to_owned(), code, message }
     })?;
+    if bytes.starts_with(b"version https://git-lfs") {
+        let message = format!("{path}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`");
+        return Err(Error::file(message));
+    }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
         Err(error) => {
@@ -129,7 +134,34 @@ fn ordinary_tokens<'t>(
     Ok(tokens)
 }
 
-fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Result<Rules> {
+/// Every token of two or more bytes needs a rule that makes it: the sign of a file that lost some of its lines.
+fn check_made(
+    vocab: &str,
+    merges: &str,
+    entries: &[Entry],
+    tokens: &HashMap<&str, TokenId>,
+    rules: &[Rule],
+) -> Result<()> {
+    let mut made = vec![false; entries.len()];
+    rules.iter().for_each(|rule| made[rule.makes as usize] = true);
+    let is_unmade = |entry: &&Entry| {
+        tokens.contains_key(&*entry.token) && entry.token.chars().nth(1).is_some() && !made[entry.id as usize]
+    };
+    let mut unmade = entries.iter().filter(is_unmade);
+    let Some(first) = unmade.next() else { return Ok(()) };
+    let (first, count) = (quote(&first.token), 1 + unmade.count());
+    Err(Error::file(format!(
+        "{merges}: no rule makes {first} (of {vocab}, {count} such tokens in all): the file lost lines, or they are \
+         special tokens that special_tokens= should name"
+    )))
+}
+
+struct Rule {
+    pair: (TokenId, TokenId),
+    makes: TokenId,
+}
+
+fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Result<Vec<Rule>> {
     let mut merges = Vec::new();
     let mut lines = HashMap::new();
     for (line, number) in text.split('\n').zip(1..) {
@@ -152,14 +184,14 @@ fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Resul
             }
         }
         let made = [left, right].concat();
-        if !tokens.contains_key(&*made) {
+        let Some(&makes) = tokens.get(&*made) else {
             let [left, right, made] = [left, right, &made].map(quote);
             return fault(format!("{left} + {right} makes {made}, which is not in the vocabulary"));
-        }
+        };
         if let Some(first) = lines.insert(ids, number) {
             return fault(format!("the rule {} repeats line {first}", quote(line)));
         }
-        merges.push((ids[0], ids[1]));
+        merges.push(Rule { pair: (ids[0], ids[1]), makes });
     }
-    Ok(Rules::Pairs(merges))
+    Ok(merges)
 }

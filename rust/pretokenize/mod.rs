@@ -8,7 +8,7 @@ pub mod classes;
 pub mod regex;
 pub mod scanner;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 
 /// The pattern of GPT-2, as OpenAI published it.
 pub const GPT2_PATTERN: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -29,10 +29,23 @@ enum Engine {
     Regex(regex::Engine),
 }
 
+fn is_like_a_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
 impl Pattern {
     /// `text` is a regular expression, or `gpt2`.
     pub fn new(text: &str) -> Result<Self> {
         let text = if text == "gpt2" { GPT2_PATTERN } else { text };
+        if is_like_a_name(text) {
+            let message = format!(
+                "pattern {} is no known name (gpt2), and as a regular expression it would match only itself",
+                quote(text)
+            );
+            return Err(Error::file(message));
+        }
         let engine = match text {
             GPT2_PATTERN | GPT2_PATTERN_TIKTOKEN => Engine::Gpt2,
             _ => Engine::Regex(regex::Engine::new(text)?),

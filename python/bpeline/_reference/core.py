@@ -373,9 +373,13 @@ def _to_str(text: Text, errors: Errors) -> str:
             raise InvalidTextError(f"surrogate {surrogate} at character {error.start}") from None
         return text
     try:
-        data = memoryview(text).tobytes()
+        view = memoryview(text)
     except TypeError:
         raise TypeError(f"text must be str or a bytes-like object, not {type(text).__name__}") from None
+    if view.itemsize != 1:  # an array of ids, most likely
+        kind = f"{type(text).__name__} of {view.itemsize}-byte items"
+        raise TypeError(f"text must be str or a bytes-like object, not {kind}")
+    data = view.tobytes()
     try:
         return data.decode("utf-8", errors)
     except UnicodeDecodeError as error:

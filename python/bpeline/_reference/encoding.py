@@ -50,6 +50,11 @@ class Encoding:
         """`parts` have a token for every byte, and ids in any order."""
         name, pattern, tokens, merges, special_tokens = parts
         pattern = PATTERNS.get(pattern, pattern)
+        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", pattern):
+            raise EncodingFileError(
+                f"pattern {quote(pattern)} is no known name ({', '.join(PATTERNS)}), and as a regular expression it "
+                "would match only itself"
+            )
         try:
             self._compiled_pattern = compile_pattern(pattern)
         except (re.error, OverflowError, RecursionError) as error:
@@ -180,17 +185,24 @@ class Encoding:
     def extend(self, special_tokens: Mapping[str, int]) -> "Encoding":
         """The same encoding with more special tokens.
 
-        Raises `EncodingFileError` if a literal has another id already, or an id is that of an ordinary token.
+        Raises `EncodingFileError` if a literal has another id already, or an id is that of another token.
 
         >>> from bpeline._reference import Encoding
         >>> Encoding.builtin("gpt2").extend({"<|pad|>": 50257}).vocab_size
         50258
         """
         specials = self.special_tokens
+        owners = {id: literal for literal, id in reversed(specials.items())}
         for literal, id in special_tokens.items():
-            if specials.setdefault(literal, id) != id:
+            if literal in specials and specials[literal] != id:
                 old = specials[literal]
                 raise EncodingFileError(f"special token {quote(literal)} has the id {id}, but it has {old} already")
+            # A file may give two literals one id; here it is a slip.
+            if literal not in specials and id in owners:
+                owner = f"the special token {quote(owners[id])}"
+                raise EncodingFileError(f"special token {quote(literal)} has the id {id}, which {owner} has already")
+            specials[literal] = id
+            owners.setdefault(id, literal)
         return Encoding(self._parts._replace(special_tokens=specials))
 
     # --- What an encoding says of itself ---

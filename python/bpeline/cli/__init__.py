@@ -11,7 +11,7 @@ def main() -> None:
         missing = (error.name or "bpeline").split(".")[0]
         if missing == "bpeline":
             raise
-        remedy = 'python -m pip install "bpeline[cli]"'
+        remedy = "python -m pip install typer rich"
         print(f"bpeline: the command line needs {missing}, which is not installed: {remedy}", file=sys.stderr)
         sys.exit(2)
     run()
