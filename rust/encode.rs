@@ -89,6 +89,11 @@ impl<'v> Ends<'v> {
         Ends { ids: Vec::new(), ends: Vec::new(), vocabulary }
     }
 
+    fn push(&mut self, id: TokenId, length: usize) {
+        self.ids.push(id);
+        self.ends.push(self.end() + length);
+    }
+
     /// Where the last token ends.
     pub fn end(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
@@ -98,14 +103,13 @@ impl<'v> Ends<'v> {
 impl Sink for Ends<'_> {
     fn put(&mut self, ids: &[TokenId]) {
         for &id in ids {
-            self.put_special(id, self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
+            self.push(id, self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
         }
     }
 
     // Two literals may share an id, so the id does not tell the length.
     fn put_special(&mut self, id: TokenId, length: usize) {
-        self.ids.push(id);
-        self.ends.push(self.end() + length);
+        self.push(id, length);
     }
 }
 
@@ -167,6 +171,12 @@ impl DerefMut for Borrowed<'_> {
     }
 }
 
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.scratch.merger.trim();
+    }
+}
+
 /// One thread's turn at encoding.
 pub struct Session<'e> {
     encoding: &'e Encoding,
@@ -184,24 +194,31 @@ impl Session<'_> {
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
         let encoding = self.encoding;
-        encoding.special_tokens().cut(text, special, |segment| match segment {
+        encoding.special_tokens().cut(text, special, interrupt, |segment| match segment {
             Segment::Ordinary(part) => {
                 encoding.pattern().pieces(part, |piece| self.encode_piece(piece.as_bytes(), sink, interrupt))
             }
             Segment::Special(id, literal) => {
                 sink.put_special(id, literal.len());
-                Ok(())
+                self.check(literal.len(), interrupt)
             }
         })
     }
 
+    /// Asks for an interrupt, if enough text has gone by.
+    #[inline]
+    fn check(&mut self, bytes: usize, interrupt: &dyn Interrupt) -> Result<()> {
+        self.until_check -= bytes as isize;
+        if self.until_check >= 0 {
+            return Ok(());
+        }
+        self.until_check = TEXT_BETWEEN_CHECKS as isize;
+        interrupt.check()
+    }
+
     #[inline]
     pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        self.until_check -= piece.len() as isize;
-        if self.until_check < 0 {
-            self.until_check = TEXT_BETWEEN_CHECKS as isize;
-            interrupt.check()?;
-        }
+        self.check(piece.len(), interrupt)?;
         if let [byte] = piece {
             sink.put(&[self.encoding.byte_ids()[*byte as usize]]);
             return Ok(());

@@ -22,6 +22,9 @@ use crate::pair_table::PairTable;
 /// The longest piece, in bytes, that is merged by scanning.
 pub const SMALL: usize = 64;
 
+/// Bytes of the longest piece whose buffers are kept for the next: some 40 times as much memory.
+const KEPT: usize = 1 << 16;
+
 /// Marks either end of the linked list.
 const NOWHERE: u32 = u32::MAX;
 
@@ -53,6 +56,13 @@ impl Merger {
             self.merge_large(pairs, interrupt)?;
         }
         Ok(&self.ids)
+    }
+
+    /// Gives back what a very long piece made the buffers grow to.
+    pub fn trim(&mut self) {
+        if self.ids.capacity() > KEPT {
+            *self = Merger::default();
+        }
     }
 
     fn merge_large(&mut self, pairs: &PairTable, interrupt: &dyn Interrupt) -> Result<()> {

@@ -60,7 +60,7 @@ class Methods(_Base):
     ) -> "Self":
         """A tokenizer from the name of a built-in encoding, from GPT-2's two files, or from a folder that has them.
 
-        `load("gpt2")` needs no files. In `load("vocab.json", "merges.txt")` the pieces are GPT-2's unless `pattern`
+        `load("gpt2")` needs no files, and a built-in name beats a file or folder of that name. In `load("vocab.json", "merges.txt")` the pieces are GPT-2's unless `pattern`
         names others ("gpt2" or a regular expression), and the special tokens, literal -> id, are <|endoftext|> unless
         `special_tokens` says otherwise. A folder may also hold a bpeline.json, as `save` writes it, with both.
         `cache_bytes` is the budget of the cache of pieces, all threads together; 0 is no cache. It changes no ids.
@@ -155,7 +155,8 @@ class Methods(_Base):
         - "gpt2": vocab.json and merges.txt, and a bpeline.json if the pattern or the special tokens are not GPT-2's.
           `load(folder)` reads them.
         - "tokenizer.json": one file for Hugging Face tokenizers.
-        - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens.
+        - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens. (Text that
+          the pattern does not match is dropped by tiktoken, not by bpeline.)
 
         A file that was there is replaced whole or not at all. Raises `EncodingFileError` for an encoding that the
         format cannot hold, and `ValueError` for another format.

@@ -60,7 +60,18 @@ impl Pattern {
 
     /// Calls `visit` with each piece of `text`, in order.
     #[inline]
-    pub fn pieces<'t>(&self, text: &'t str, mut visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
+    pub fn pieces<'t>(&self, text: &'t str, visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
+        self.pieces_from(text, 0, visit)
+    }
+
+    /// The pieces of `text` from the one that starts at byte `start` on.
+    #[inline]
+    pub fn pieces_from<'t>(
+        &self,
+        text: &'t str,
+        mut start: usize,
+        mut visit: impl FnMut(&'t str) -> Result<()>,
+    ) -> Result<()> {
         let mut checked = |piece: &'t str| {
             if piece.len() >= MAX_PIECE {
                 let message = format!("a piece of {} bytes, expected less than {MAX_PIECE}", piece.len());
@@ -70,7 +81,6 @@ impl Pattern {
         };
         match &self.engine {
             Engine::Gpt2 => {
-                let mut start = 0;
                 while start < text.len() {
                     let end = scanner::piece_end(text, start);
                     checked(&text[start..end])?;
@@ -78,17 +88,16 @@ impl Pattern {
                 }
                 Ok(())
             }
-            Engine::Regex(engine) => engine.pieces(text, checked),
+            Engine::Regex(engine) => engine.pieces_from(text, start, checked),
         }
     }
 
-    /// How far a cut must lie inside a piece for the text before it to have the same pieces up to
-    /// that one, and for the piece's own front to be one piece. `None` where nothing is known of
-    /// the pattern. See `truncate.rs`.
-    pub fn settles_after(&self) -> Option<usize> {
+    /// How many bytes a cut must lie inside a piece for the piece's front to be one piece of the text before
+    /// the cut, and all pieces before it the same. See `truncate.rs`.
+    pub fn settles_after(&self) -> usize {
         match self.engine {
-            Engine::Gpt2 => Some(scanner::SETTLES_AFTER),
-            Engine::Regex(_) => None,
+            Engine::Gpt2 => scanner::SETTLES_AFTER,
+            Engine::Regex(_) => regex::SETTLES_AFTER,
         }
     }
 }
