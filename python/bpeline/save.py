@@ -71,11 +71,15 @@ def _settings(encoding: "Encoding") -> dict[str, str]:
 
 
 def _gpt2(encoding: "Encoding") -> dict[str, str]:
-    merges = _pair_merges(encoding, "gpt2")
+    merges = list(_pair_merges(encoding, "gpt2"))
     vocabulary = _vocabulary(encoding, "gpt2")
     for expected, id in enumerate(vocabulary.values()):
         if id != expected:
             _refuse(encoding, "gpt2", f'the id {expected} is unused; "tokenizer.json" can hold it')
+    made = {left + right for left, right in merges}
+    for token in vocabulary.keys() - encoding.special_tokens.keys():
+        if len(token) > 1 and token not in made:
+            _refuse(encoding, "gpt2", f'no rule makes the token {quote(token)}; "tokenizer.json" can hold it')
     lines = "".join(f"{left} {right}\n" for left, right in merges)
     return {"vocab.json": json.dumps(vocabulary), "merges.txt": f"#version: 0.2\n{lines}"}
 

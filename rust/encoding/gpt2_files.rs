@@ -14,17 +14,23 @@ use crate::error::{Error, Result, quote};
 use crate::pretokenize::GPT2_PATTERN;
 use vocab_json::Entry;
 
-/// Reads both files. Without `pattern` it is GPT-2's; without `special_tokens` there is one, `<|endoftext|>`.
+/// A file that has been read; `path` is for messages.
+pub struct File {
+    pub path: String,
+    pub content: Vec<u8>,
+}
+
+/// From both files. Without `pattern` it is GPT-2's; without `special_tokens` there is one, `<|endoftext|>`.
 pub fn load(
-    vocab: &str,
-    merges: &str,
+    vocab: &File,
+    merges: &File,
     pattern: Option<String>,
     special_tokens: Option<Vec<(String, TokenId)>>,
     name: String,
 ) -> Result<Encoding> {
-    let vocab_text = read(vocab)?;
-    let merges_text = read(merges)?;
-    let entries = vocab_json::read(vocab, &vocab_text)?;
+    let (vocab_text, merges_text) = (text(vocab)?, text(merges)?);
+    let (vocab, merges) = (&*vocab.path, &*merges.path);
+    let entries = vocab_json::read(vocab, vocab_text)?;
     check_ids(vocab, &entries)?;
     let by_token: HashMap<&str, TokenId> = entries.iter().map(|entry| (&*entry.token, entry.id)).collect();
     let special_tokens = match special_tokens {
@@ -51,7 +57,7 @@ pub fn load(
         },
     };
     let tokens = ordinary_tokens(vocab, &entries, &special_tokens)?;
-    let rules = read_merges(merges, &merges_text, &tokens)?;
+    let rules = read_merges(merges, merges_text, &tokens)?;
     check_made(vocab, merges, &entries, &tokens, &rules)?;
     let parts = Parts {
         name,
@@ -66,21 +72,17 @@ pub fn load(
     Encoding::new(vocab, parts)
 }
 
-fn read(path: &str) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        let code = error.raw_os_error().unwrap_or(0);
-        let message = error.to_string().replace(&format!(" (os error {code})"), "");
-        Error::Io { path: path.to_owned(), code, message }
-    })?;
-    if bytes.starts_with(b"version https://git-lfs") {
+/// The text of a file, without a byte-order mark.
+fn text(File { path, content }: &File) -> Result<&str> {
+    if content.starts_with(b"version https://git-lfs") {
         let message = format!("{path}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`");
         return Err(Error::file(message));
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+    match std::str::from_utf8(content) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
         Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            Err(Error::file(format!("{path}: not UTF-8: byte 0x{:02x} at offset {at}", error.as_bytes()[at])))
+            let at = error.valid_up_to();
+            Err(Error::file(format!("{path}: not UTF-8: byte 0x{:02x} at offset {at}", content[at])))
         }
     }
 }
@@ -151,8 +153,8 @@ fn check_made(
     let Some(first) = unmade.next() else { return Ok(()) };
     let (first, count) = (quote(&first.token), 1 + unmade.count());
     Err(Error::file(format!(
-        "{merges}: no rule makes {first} (of {vocab}, {count} such tokens in all): the file lost lines, or they are \
-         special tokens that special_tokens= should name"
+        "{merges}: no rule makes {first} of {vocab} (tokens without a rule: {count}); the file lost lines, or \
+         special_tokens= should name special tokens"
     )))
 }
 

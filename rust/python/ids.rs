@@ -57,6 +57,7 @@ fn token_id(id: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<TokenId> {
         Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => {
             Err(unknown(id.call_method0("__index__")?, vocab_size))
         }
+        Err(error) if !error.is_instance_of::<PyTypeError>(id.py()) => Err(error),
         Err(_) => {
             let kind = id.get_type().qualname()?;
             Err(PyTypeError::new_err(format!("token ids must be integers, not {kind}")))

@@ -37,8 +37,9 @@ class Core:
     __slots__ = ("_cache", "_cache_bytes", "_cached_bytes", "_encoding")
 
     def __init__(self, encoding: Encoding, *, cache_bytes: int | None = None) -> None:
-        if not isinstance(encoding, Encoding):
-            kind = type(encoding).__name__
+        given: object = encoding
+        if not isinstance(given, Encoding):
+            kind = type(given).__name__
             raise TypeError(f"encoding must be an Encoding, not {kind}; bpeline.load() makes tokenizers")
         if cache_bytes is not None and index(cache_bytes) < 0:
             raise ValueError(f"cache_bytes must be at least 0, not {cache_bytes}")

@@ -62,8 +62,8 @@ def _check_made(vocab: str, merges: str, ids: Mapping[str, int], rules: list[tup
     unmade = [spelling for spelling in ids if len(spelling) > 1 and spelling not in made]
     if unmade:
         raise EncodingFileError(
-            f"{merges}: no rule makes {quote(unmade[0])} (of {vocab}, {len(unmade)} such tokens in all): the file lost "
-            "lines, or they are special tokens that special_tokens= should name"
+            f"{merges}: no rule makes {quote(unmade[0])} of {vocab} (tokens without a rule: {len(unmade)}); the file "
+            "lost lines, or special_tokens= should name special tokens"
         )
 
 
