@@ -166,3 +166,21 @@ fn merge_small(pairs: &PairTable, ids: &mut [TokenId]) -> usize {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt::Never;
+
+    #[test]
+    fn a_very_long_piece_leaves_no_large_buffers() {
+        let mut merger = Merger::default();
+        let (pairs, bytes) = (PairTable::with_capacity(0), std::array::from_fn(|byte| byte as TokenId));
+        for (length, kept) in [(KEPT / 2, true), (KEPT * 2, false)] {
+            let ids = merger.merge(&pairs, &bytes, &vec![7; length], &Never).map(<[TokenId]>::len);
+            assert_eq!(ids, Ok(length));
+            merger.trim();
+            assert_eq!(merger.ids.capacity() > 0, kept);
+        }
+    }
+}

@@ -57,7 +57,8 @@ pub fn truncate<'t>(
         let count = match piece.segment {
             None => token + 1,
             Some(_) if cut - piece.start >= settles_after => {
-                let is_token = encoding.whole_piece(&text.as_bytes()[piece.start..cut]).is_some();
+                let front = &text.as_bytes()[piece.start..cut];
+                let is_token = front.len() <= longest_token && encoding.whole_piece(front).is_some();
                 if is_token { piece.tokens_before + 1 } else { token + 1 }
             }
             Some(segment) => {

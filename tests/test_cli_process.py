@@ -108,3 +108,14 @@ def test_import_bpeline_needs_no_extra():
     code = "import sys, bpeline; print({'typer', 'rich', 'click'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("arguments", [["encode", "x.txt", "-o", "x.txt"], ["decode", "x.txt", "-o", "./x.txt"]])
+def test_an_output_that_is_the_input_is_refused(tmp_path, arguments):
+    (tmp_path / "x.txt").write_text("8 9")
+    done = bp(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"bpeline: {arguments[3]}: is the input, which the output would replace\n".encode(),
+    )
+    assert (tmp_path / "x.txt").read_text() == "8 9"
