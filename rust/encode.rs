@@ -218,7 +218,7 @@ impl Session<'_> {
 
     #[inline]
     pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        self.check(piece.len(), interrupt)?;
+        self.check(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
         if let [byte] = piece {
             sink.put(&[self.encoding.byte_ids()[*byte as usize]]);
             return Ok(());

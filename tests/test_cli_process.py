@@ -119,3 +119,11 @@ def test_an_output_that_is_the_input_is_refused(tmp_path, arguments):
         f"bpeline: {arguments[3]}: is the input, which the output would replace\n".encode(),
     )
     assert (tmp_path / "x.txt").read_text() == "8 9"
+
+
+@posix
+@pytest.mark.parametrize(("closed", "name"), [("<&-", "standard input"), (">&-", "standard output")])
+def test_a_closed_stream(closed, name):
+    command = f'"{sys.executable}" -m bpeline count {closed}'
+    done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, f"bpeline: {name} is closed\n".encode())

@@ -140,3 +140,38 @@ def test_arguments_that_lie_or_raise(Tokenizer):
 
     with pytest.raises(KeyboardInterrupt):
         Tokenizer.load("gpt2").decode([Raising()])
+
+
+def test_one_very_long_token(native):
+    ranks = BYTE_TOKENS | {b"a" * 1_000_000: 256, b"ab": 257}
+    assert native.from_ranks(ranks, pattern="gpt2").encode("a" * 1_000_000 + " ab") == [256, BYTE_TOKENS[b" "], 257]
+
+
+def test_a_pattern_that_looks_at_all_of_the_text_for_each_piece(native):
+    tok = native.from_ranks(BYTE_TOKENS, pattern=r"a(?=[^!]*$)|[^!]")
+    assert interrupted(lambda: tok.count("a" * 3_000_000), 0.3) == (True, True)
+
+
+def test_threads_beyond_reason(native):
+    texts = ["word " * 60_000] * 20
+    tok = native.load("gpt2")
+    assert tok.count_batch(texts, threads=10**6).tolist() == tok.count_batch(texts, threads=1).tolist()
+
+
+def test_threads_save_to_one_folder(gpt2, tmp_path):
+    tok = gpt2.extend({"<|pad|>": 50257})
+    failures = []
+
+    def save():
+        try:
+            tok.save(tmp_path)
+        except OSError as error:
+            failures.append(error)
+
+    workers = [threading.Thread(target=save) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert failures == []
+    assert type(gpt2).load(tmp_path) == tok

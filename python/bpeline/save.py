@@ -7,6 +7,7 @@ tokenizer.json of Hugging Face tokenizers.
 import json
 import os
 import re
+import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +45,7 @@ def save(encoding: "Encoding", folder: Path, format: Format) -> list[Path]:
 
 def _write(path: Path, content: str) -> Path:
     """Writes a file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         with open(temporary, "wb") as file:
             file.write(content.encode())

@@ -92,6 +92,14 @@ impl Pattern {
         }
     }
 
+    /// What finding one piece may cost, in bytes of ordinary work: some patterns look at all of the text for each.
+    pub fn work_of_a_piece(&self) -> usize {
+        match self.engine {
+            Engine::Gpt2 => 0,
+            Engine::Regex(_) => 1 << 12,
+        }
+    }
+
     /// How many bytes a cut must lie inside a piece for the piece's front to be one piece of the text before
     /// the cut, and all pieces before it the same. See `truncate.rs`.
     pub fn settles_after(&self) -> usize {

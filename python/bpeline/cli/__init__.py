@@ -5,6 +5,11 @@ import sys
 
 def main() -> None:
     """The entry point `bpeline`. Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted."""
+    for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
+        if stream is None and sys.stderr is not None:
+            print(f"bpeline: {name} is closed", file=sys.stderr)
+        if stream is None:
+            sys.exit(1)
     try:
         from bpeline.cli.app import run
     except ModuleNotFoundError as error:
