@@ -101,7 +101,7 @@ def pure_banner(problem: str) -> None:
     lines = [
         f"building bpeline WITHOUT its native module: {problem}",
         "the package will work and give the same ids, but about a hundred times slower",
-        "for speed, install Rust and then: pip install --force-reinstall bpeline",
+        "for speed, install Rust and install bpeline again with pip install --force-reinstall",
     ]
     leftover = sorted(Path("python/bpeline").glob("_native*.so"))
     if leftover:

@@ -1,8 +1,8 @@
 //! Documents -> chunks -> threads -> results in order.
 //!
 //! Chunks hold about [`CHUNK_BYTES`] of text each, so that threads finish together whatever the sizes
-//! of documents, and Rayon hands them out. The pool lives for one call: making it costs some
-//! 50 µs a thread (`rust/DESIGN.md`), and in return nothing of it is left for a forked child to trip
+//! of documents, and Rayon hands them out. The pool lives for one call: making it costs a
+//! few hundred microseconds, and in return nothing of it is left for a forked child to trip
 //! over, and the number of threads is a value of the call. The calling thread only watches for
 //! interruption meanwhile; with one thread it does the work itself.
 
@@ -32,7 +32,9 @@ pub fn map_chunks<R: Send>(
     work: impl Fn(Range<usize>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let chunks = chunks(sizes);
-    let threads = threads.min(chunks.len());
+    // More threads than cores gain nothing, and many more cost seconds to start.
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = threads.min(chunks.len()).min(4 * cores);
     if threads <= 1 {
         return chunks.into_iter().map(work).collect();
     }

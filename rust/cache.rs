@@ -18,10 +18,13 @@ use crate::encoding::TokenId;
 pub const DEFAULT_BYTES: usize = 8 << 20;
 
 /// Offsets are 32 bits wide; a larger budget is not used up.
-const MOST: usize = 4 << 30;
+const MOST: usize = 1 << 30;
 
 /// Longer pieces are rare and mostly met once.
 const LONGEST: usize = 256;
+
+/// An array, so that a table of empty slots is memory that the system has yet to provide.
+type PackedSlot = [u32; 4];
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
@@ -33,8 +36,20 @@ struct Slot {
     ids: u16,
 }
 
+impl Slot {
+    #[inline]
+    fn pack(self) -> PackedSlot {
+        [self.tag, self.bytes_at, self.ids_at, (self.length as u32) << 16 | self.ids as u32]
+    }
+
+    #[inline]
+    fn unpack([tag, bytes_at, ids_at, lengths]: PackedSlot) -> Self {
+        Slot { tag, bytes_at, ids_at, length: (lengths >> 16) as u16, ids: lengths as u16 }
+    }
+}
+
 pub struct Cache {
-    slots: Vec<Slot>,
+    slots: Vec<PackedSlot>,
     bytes: Vec<u8>,
     ids: Vec<TokenId>,
     arena_bytes: usize,
@@ -53,10 +68,10 @@ impl Cache {
     pub fn new(budget: usize) -> Self {
         let budget = budget.min(MOST);
         let arena_bytes = budget / 4;
-        let slots = (budget / 2 / size_of::<Slot>() + 1).next_power_of_two() / 2;
+        let slots = (budget / 2 / size_of::<PackedSlot>() + 1).next_power_of_two() / 2;
         let slots = if arena_bytes < LONGEST * size_of::<TokenId>() { 0 } else { slots };
         Cache {
-            slots: vec![Slot::default(); slots],
+            slots: vec![PackedSlot::default(); slots],
             bytes: Vec::new(),
             ids: Vec::new(),
             arena_bytes,
@@ -72,7 +87,7 @@ impl Cache {
         }
         let hash = self.hasher.hash_one(piece);
         let place = Place { slot: hash as usize & (self.slots.len() - 1), tag: (hash >> 32) as u32 };
-        let slot = self.slots[place.slot];
+        let slot = Slot::unpack(self.slots[place.slot]);
         let (at, end) = (slot.bytes_at as usize, slot.bytes_at as usize + slot.length as usize);
         if slot.tag == place.tag && slot.length as usize == piece.len() && self.bytes[at..end] == *piece {
             let at = slot.ids_at as usize;
@@ -84,17 +99,18 @@ impl Cache {
     pub fn insert(&mut self, place: Place, piece: &[u8], ids: &[TokenId]) {
         let ids_fit = self.arena_bytes / size_of::<TokenId>();
         if self.bytes.len() + piece.len() > self.arena_bytes || self.ids.len() + ids.len() > ids_fit {
-            self.slots.fill(Slot::default());
+            self.slots.fill(PackedSlot::default());
             self.bytes.clear();
             self.ids.clear();
         }
-        self.slots[place.slot] = Slot {
+        let slot = Slot {
             tag: place.tag,
             bytes_at: self.bytes.len() as u32,
             ids_at: self.ids.len() as u32,
             length: piece.len() as u16,
             ids: ids.len() as u16,
         };
+        self.slots[place.slot] = slot.pack();
         append(&mut self.bytes, piece, self.arena_bytes);
         append(&mut self.ids, ids, ids_fit);
     }

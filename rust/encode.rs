@@ -116,6 +116,11 @@ impl<'v> Ends<'v> {
         Ends { ids: Vec::new(), ends: Vec::new(), vocabulary }
     }
 
+    fn push(&mut self, id: TokenId, length: usize) {
+        self.ids.push(id);
+        self.ends.push(self.end() + length);
+    }
+
     /// Where the last token ends.
     pub fn end(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
@@ -125,14 +130,13 @@ impl<'v> Ends<'v> {
 impl Sink for Ends<'_> {
     fn put(&mut self, ids: &[TokenId]) {
         for &id in ids {
-            self.put_special(id, self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
+            self.push(id, self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
         }
     }
 
     // Two literals may share an id, so the id does not tell the length.
     fn put_special(&mut self, id: TokenId, length: usize) {
-        self.ids.push(id);
-        self.ends.push(self.end() + length);
+        self.push(id, length);
     }
 }
 
@@ -195,6 +199,12 @@ impl DerefMut for Borrowed<'_> {
     }
 }
 
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.scratch.merger.trim();
+    }
+}
+
 /// One thread's turn at encoding.
 pub struct Session<'e> {
     encoding: &'e Encoding,
@@ -224,21 +234,31 @@ impl Session<'_> {
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
         let encoding = self.encoding;
-        encoding.special_tokens().cut(text, special, |segment| match segment {
+        encoding.special_tokens().cut(text, special, interrupt, |segment| match segment {
             Segment::Ordinary(part) => self.encode_part(part, sink, interrupt),
             Segment::Special(id, literal) => {
                 sink.put_special(id, literal.len());
-                Ok(())
+                self.check(literal.len(), interrupt)
             }
         })
+    }
+
+    /// Asks for an interrupt, if enough text has gone by.
+    #[inline]
+    fn check(&mut self, bytes: usize, interrupt: &dyn Interrupt) -> Result<()> {
+        self.until_check -= bytes as isize;
+        if self.until_check >= 0 {
+            return Ok(());
+        }
+        self.until_check = TEXT_BETWEEN_CHECKS as isize;
+        interrupt.check()
     }
 
     /// Encodes text without special tokens.
     fn encode_part(&mut self, part: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
         let encoding = self.encoding;
         let tokens = self.tokens;
-        let mut batch =
-            Batch { pieces: [""; BATCH], keys: [Key::NONE; BATCH], places: [0; BATCH], length: 0 };
+        let mut batch = Batch { pieces: [""; BATCH], keys: [Key::NONE; BATCH], places: [0; BATCH], length: 0 };
         encoding.pattern().pieces(part, |piece| {
             let at = batch.length;
             batch.pieces[at] = piece;
@@ -271,11 +291,7 @@ impl Session<'_> {
                 self.encode_long(piece, sink, interrupt)?;
             }
         }
-        if self.until_check < 0 {
-            self.until_check = TEXT_BETWEEN_CHECKS as isize;
-            interrupt.check()?;
-        }
-        Ok(())
+        self.check(length * self.encoding.pattern().work_of_a_piece(), interrupt)
     }
 
     /// A short piece that is no token by itself.
@@ -323,6 +339,7 @@ impl Session<'_> {
 
     /// Encodes one piece.
     pub fn encode_piece(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        self.check(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
         if piece.len() > table::LONGEST {
             return self.encode_long(piece, sink, interrupt);
         }

@@ -16,8 +16,6 @@ pub enum Error {
     TokenId { id: String, hole: bool, vocab_size: usize },
     /// The caller asked a long call to stop.
     Interrupted,
-    /// The operating system refused: a file that cannot be read, for example.
-    Io { path: String, code: i32, message: String },
     /// An error in one document of a batch.
     InDocument { document: usize, error: Box<Error> },
 }
@@ -54,7 +52,6 @@ impl fmt::Display for Error {
                 write!(f, "token id {id} {fault} (valid ids: 0 to {})", vocab_size.saturating_sub(1))
             }
             Error::Interrupted => f.write_str("interrupted"),
-            Error::Io { path, message, .. } => write!(f, "{path}: {message}"),
             Error::InDocument { document, error } => write!(f, "document {document}: {error}"),
         }
     }

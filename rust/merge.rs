@@ -22,6 +22,9 @@ use crate::pair_table::PairTable;
 /// The longest piece, in bytes, that is merged by scanning.
 pub const SMALL: usize = 64;
 
+/// Bytes of the longest piece whose buffers are kept for the next: some 40 times as much memory.
+const KEPT: usize = 1 << 16;
+
 /// Marks either end of the linked list.
 const NOWHERE: u32 = u32::MAX;
 
@@ -53,6 +56,13 @@ impl Merger {
             self.merge_large(pairs, interrupt)?;
         }
         Ok(&self.ids)
+    }
+
+    /// Gives back what a very long piece made the buffers grow to.
+    pub fn trim(&mut self) {
+        if self.ids.capacity() > KEPT {
+            *self = Merger::default();
+        }
     }
 
     fn merge_large(&mut self, pairs: &PairTable, interrupt: &dyn Interrupt) -> Result<()> {
@@ -153,6 +163,24 @@ fn merge_small(pairs: &PairTable, ids: &mut [TokenId]) -> usize {
         }
         if at > 0 {
             ranks[at - 1] = pairs.get(ids[at - 1], ids[at]).0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt::Never;
+
+    #[test]
+    fn a_very_long_piece_leaves_no_large_buffers() {
+        let mut merger = Merger::default();
+        let (pairs, bytes) = (PairTable::with_capacity(0), std::array::from_fn(|byte| byte as TokenId));
+        for (length, kept) in [(KEPT / 2, true), (KEPT * 2, false)] {
+            let ids = merger.merge(&pairs, &bytes, &vec![7; length], &Never).map(<[TokenId]>::len);
+            assert_eq!(ids, Ok(length));
+            merger.trim();
+            assert_eq!(merger.ids.capacity() > 0, kept);
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Stage 1: the text is cut at the literals of special tokens.
 //!
 //! At each place the longest literal wins, whatever order they were given in; a match ends before
-//! the next one is sought. Where a literal may start, by its first byte, a trie of all literals is walked
-//! for as long as the text follows it: no slower than the text times the longest literal, and in practice
-//! a search for `<`. (An Aho-Corasick automaton would be linear, but the one at hand takes minutes to
-//! build for the 400,000 literals that some people add.)
+//! the next one is sought. An Aho-Corasick automaton finds them in one pass, however many there are: daachorse,
+//! because it is built in linear time (aho-corasick took minutes for the 400,000 literals that some add).
 
 use std::ops::Range;
 
+use daachorse::{DoubleArrayAhoCorasick, DoubleArrayAhoCorasickBuilder, MatchKind};
 use hashbrown::HashMap;
 
 use crate::encoding::{MAX_ID, TokenId};
 use crate::error::{Error, Position, Result, quote};
+use crate::interrupt::Interrupt;
 
 pub struct SpecialTokens {
     /// Sorted by (id, literal).
@@ -22,13 +22,10 @@ pub struct SpecialTokens {
 
 /// Finds the literals of some special tokens.
 struct Finder {
-    /// The bytes that a literal may start with.
-    starts: Vec<u8>,
-    may_start: [bool; 256],
-    /// (node, byte) -> node, from node 0.
-    children: HashMap<(u32, u8), u32>,
-    /// The token whose literal ends at a node.
-    ids: Vec<Option<TokenId>>,
+    /// `None` without literals.
+    automaton: Option<DoubleArrayAhoCorasick<TokenId>>,
+    /// Bytes of the longest literal.
+    longest: usize,
 }
 
 /// What to do with the literals of special tokens in a text.
@@ -69,7 +66,7 @@ impl SpecialTokens {
                 return Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}")));
             }
         }
-        let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)));
+        let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect())?;
         Ok(SpecialTokens { tokens, by_literal, all })
     }
 
@@ -100,7 +97,8 @@ impl SpecialTokens {
         for literal in literals {
             chosen.push((*literal, self.id(literal).ok_or(*literal)?));
         }
-        Ok(Chosen(Finder::new(chosen.into_iter())))
+        // What was part of one automaton makes a smaller one.
+        Finder::new(chosen).map(Chosen).map_err(|_| literals[0])
     }
 
     /// Calls `visit` with each segment in order; empty ordinary segments are left out.
@@ -108,6 +106,7 @@ impl SpecialTokens {
         &self,
         text: &'t str,
         special: &Special,
+        interrupt: &dyn Interrupt,
         mut visit: impl FnMut(Segment<'t>) -> Result<()>,
     ) -> Result<()> {
         let finder = match special {
@@ -116,7 +115,9 @@ impl SpecialTokens {
             Special::Some(chosen) => Some(&chosen.0),
         };
         let mut start = 0;
-        while let Some((found, id)) = finder.and_then(|finder| finder.find(text, start)) {
+        while let Some(finder) = finder
+            && let Some((found, id)) = finder.find(text, start, interrupt)?
+        {
             let literal = &text[found.clone()];
             if matches!(special, Special::Error) {
                 return Err(Error::SpecialToken { token: literal.to_owned(), at: Position::Byte(found.start) });
@@ -135,64 +136,50 @@ impl SpecialTokens {
 }
 
 impl Finder {
-    fn new<'l>(tokens: impl Iterator<Item = (&'l str, TokenId)>) -> Self {
-        let mut finder =
-            Finder { starts: Vec::new(), may_start: [false; 256], children: HashMap::new(), ids: vec![None] };
-        for (literal, id) in tokens {
-            let mut node = 0;
-            for &byte in literal.as_bytes() {
-                let new = finder.ids.len() as u32;
-                node = *finder.children.entry((node, byte)).or_insert(new);
-                if node == new {
-                    finder.ids.push(None);
-                }
-            }
-            finder.ids[node as usize] = Some(id);
-            finder.may_start[literal.as_bytes()[0] as usize] = true;
+    fn new(tokens: Vec<(&str, TokenId)>) -> Result<Self> {
+        let longest = tokens.iter().map(|(literal, _)| literal.len()).max().unwrap_or(0);
+        if tokens.is_empty() {
+            return Ok(Finder { automaton: None, longest });
         }
-        finder.starts = (0..=255u8).filter(|&byte| finder.may_start[byte as usize]).collect();
-        finder
+        let builder = DoubleArrayAhoCorasickBuilder::new().match_kind(MatchKind::LeftmostLongest);
+        let automaton = builder.build_with_values(tokens);
+        let automaton = automaton.map_err(|error| Error::file(format!("special tokens: {error}")))?;
+        Ok(Finder { automaton: Some(automaton), longest })
     }
 
-    /// The leftmost literal from byte `from` on, the longest of those that start there, and its token.
-    fn find(&self, text: &str, from: usize) -> Option<(Range<usize>, TokenId)> {
-        let bytes = text.as_bytes();
-        let mut start = from;
-        loop {
-            start += self.next_start(&bytes[start..])?;
-            let (mut node, mut longest) = (0, None);
-            for (end, &byte) in (start + 1..).zip(&bytes[start..]) {
-                let Some(&child) = self.children.get(&(node, byte)) else { break };
-                node = child;
-                longest = self.ids[node as usize].map(|id| (start..end, id)).or(longest);
+    /// The first literal from byte `start` on, and its token.
+    fn find(&self, text: &str, start: usize, interrupt: &dyn Interrupt) -> Result<Option<(Range<usize>, TokenId)>> {
+        let Some(automaton) = &self.automaton else { return Ok(None) };
+        // In windows, to look for interrupts in between. A literal that starts in one may end behind it.
+        for window in (start..text.len()).step_by(WINDOW) {
+            let last = (window + WINDOW).min(text.len());
+            let seen = &text.as_bytes()[window..(last + self.longest - 1).min(text.len())];
+            if let Some(found) = automaton.leftmost_find_iter(seen).next()
+                && window + found.start() < last
+            {
+                return Ok(Some((window + found.start()..window + found.end(), found.value())));
             }
-            if longest.is_some() {
-                return longest;
+            if last < text.len() {
+                interrupt.check()?;
             }
-            start += 1;
         }
-    }
-
-    fn next_start(&self, bytes: &[u8]) -> Option<usize> {
-        match *self.starts {
-            [] => None,
-            [a] => memchr::memchr(a, bytes),
-            [a, b] => memchr::memchr2(a, b, bytes),
-            [a, b, c] => memchr::memchr3(a, b, c, bytes),
-            _ => bytes.iter().position(|&byte| self.may_start[byte as usize]),
-        }
+        Ok(None)
     }
 }
+
+/// Text that is searched between two looks for an interrupt.
+const WINDOW: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interrupt::Never;
 
     fn cut(tokens: &[(&str, TokenId)], text: &'static str, special: Special) -> Vec<Segment<'static>> {
         let tokens = SpecialTokens::new(tokens.iter().map(|(l, id)| (l.to_string(), *id)).collect()).unwrap();
         let mut segments = Vec::new();
         tokens
-            .cut(text, &special, |segment| {
+            .cut(text, &special, &Never, |segment| {
                 segments.push(segment);
                 Ok(())
             })
@@ -213,7 +200,7 @@ mod tests {
     #[test]
     fn error_names_the_first() {
         let tokens = SpecialTokens::new(vec![("<a>".into(), 1)]).unwrap();
-        let error = tokens.cut("é<a><a>", &Special::Error, |_| Ok(())).unwrap_err();
+        let error = tokens.cut("é<a><a>", &Special::Error, &Never, |_| Ok(())).unwrap_err();
         assert_eq!(error, Error::SpecialToken { token: "<a>".into(), at: Position::Byte(2) });
     }
 }

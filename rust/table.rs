@@ -35,11 +35,17 @@ struct Bucket {
     ids: [Ids; 2],
 }
 
-/// No piece is empty, so no key is zero.
-const EMPTY: Bucket = Bucket { keys: [Key::NONE; 2], ids: [Ids([0; MOST_IDS]); 2] };
+/// A larger budget is not used up.
+const MOST: usize = 1 << 30;
 
 pub struct PieceTable {
-    buckets: Vec<Bucket>,
+    /// The memory: zeros, so that the system provides it only as it is used. No piece is empty, so no key is
+    /// zero, and zeros are empty buckets.
+    words: Vec<u64>,
+    /// Where the first bucket begins, at the start of a cache line.
+    first: usize,
+    /// A power of two, or 0.
+    buckets: usize,
 }
 
 impl Key {
@@ -95,8 +101,25 @@ impl Ids {
 impl PieceTable {
     /// With the most buckets that fit into `bytes`; with none, it keeps nothing.
     pub fn new(bytes: usize) -> Self {
-        let fitting = bytes / size_of::<Bucket>();
-        PieceTable { buckets: vec![EMPTY; (fitting + 1).next_power_of_two() / 2] }
+        let buckets = (bytes.min(MOST) / size_of::<Bucket>() + 1).next_power_of_two() / 2;
+        let a_bucket = size_of::<Bucket>() / size_of::<u64>();
+        let words = vec![0; (buckets + 1) * a_bucket];
+        let first = words.as_ptr().align_offset(align_of::<Bucket>());
+        PieceTable { words, first, buckets }
+    }
+
+    #[inline(always)]
+    fn buckets(&self) -> &[Bucket] {
+        let first = self.words.as_ptr().wrapping_add(self.first);
+        // SAFETY: `new` made room for one bucket more than there are, of which aligning took less than one;
+        // `words` is never resized; and any words are a bucket, which is nothing but integers.
+        unsafe { std::slice::from_raw_parts(first.cast(), self.buckets) }
+    }
+
+    fn buckets_mut(&mut self) -> &mut [Bucket] {
+        let first = self.words.as_mut_ptr().wrapping_add(self.first);
+        // SAFETY: as in `buckets`, and `self` is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(first.cast(), self.buckets) }
     }
 
     /// Every short token that its own bytes encode to. Frequent tokens have low ids and come first; what
@@ -111,13 +134,17 @@ impl PieceTable {
                 Rules::TokenBytes => true,
                 Rules::Pairs(_) => {
                     encoding.is_builtin()
-                        || merger.merge(encoding.pairs(), encoding.byte_ids(), bytes, &Never).is_ok_and(|ids| ids == [id])
+                        || merger
+                            .merge(encoding.pairs(), encoding.byte_ids(), bytes, &Never)
+                            .is_ok_and(|ids| ids == [id])
                 }
             };
             let key = Key::new(bytes, 0, bytes.len());
             let place = table.place(key);
-            let bucket = &mut table.buckets[place];
-            if let (true, Some(ids), Some(free)) = (reachable, Ids::new(&[id]), bucket.keys.iter().position(|k| k.back == 0)) {
+            let bucket = &mut table.buckets_mut()[place];
+            if let (true, Some(ids), Some(free)) =
+                (reachable, Ids::new(&[id]), bucket.keys.iter().position(|k| k.back == 0))
+            {
                 (bucket.keys[free], bucket.ids[free]) = (key, ids);
             }
         }
@@ -127,7 +154,7 @@ impl PieceTable {
     /// The bucket of a key.
     #[inline(always)]
     pub fn place(&self, key: Key) -> usize {
-        key.hash() as usize & self.buckets.len().wrapping_sub(1)
+        key.hash() as usize & self.buckets.wrapping_sub(1)
     }
 
     #[inline(always)]
@@ -135,7 +162,7 @@ impl PieceTable {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let bucket = self.buckets.as_ptr().wrapping_add(place);
+            let bucket = self.buckets().as_ptr().wrapping_add(place);
             // SAFETY: a prefetch reads nothing that the program can see, and no address is invalid for it.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket.cast()) };
         }
@@ -144,14 +171,14 @@ impl PieceTable {
 
     #[inline(always)]
     pub fn get(&self, place: usize, key: Key) -> Option<Ids> {
-        let bucket = self.buckets.get(place)?;
+        let bucket = self.buckets().get(place)?;
         let second = bucket.keys[1] == key;
         let at = second as usize;
         (second | (bucket.keys[0] == key)).then(|| bucket.ids[at])
     }
 
     pub fn insert(&mut self, place: usize, key: Key, ids: Ids) {
-        if let Some(bucket) = self.buckets.get_mut(place) {
+        if let Some(bucket) = self.buckets_mut().get_mut(place) {
             bucket.keys = [key, bucket.keys[0]];
             bucket.ids = [ids, bucket.ids[0]];
         }

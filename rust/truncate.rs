@@ -8,11 +8,13 @@
 //!   crossed the boundary, so the merges in front of it happened in the order in which they happen
 //!   when those bytes stand alone. (Where whole pieces are looked up first, those bytes may instead be a
 //!   token.)
-//! - With a scanner's pattern, a cut changes no piece but the one it is in and the one before that; and
-//!   a few bytes into a piece it changes neither ([`Pattern::settles_after`]). So only the last pieces
-//!   within reach of the limit have candidates, and most of those cost nothing to try.
+//! - A cut changes no piece but the one it is in and the one before that (whose look-ahead may see the cut), and
+//!   some bytes into a piece it changes neither ([`Pattern::settles_after`]). So only the last pieces within
+//!   reach of the limit have candidates, and most of those cost nothing to try.
 //!
-//! Of other patterns nothing is known, and each candidate is encoded anew: O(n) each.
+//! The second is proven for GPT-2's pattern, and for any regular one but for the number of bytes. For a
+//! pattern with far-reaching look-arounds it is an assumption; so what is returned is always encoded once more, and
+//! a prefix with too many tokens is passed over. There, a longer prefix than the one returned may exist.
 //!
 //! [`Pattern::settles_after`]: crate::pretokenize::Pattern::settles_after
 
@@ -24,7 +26,8 @@ use crate::special::{Segment, Special};
 struct Piece {
     start: usize,
     tokens_before: usize,
-    is_special: bool,
+    /// Where the text between special tokens begins that the piece is in; `None` for a special token.
+    segment: Option<usize>,
 }
 
 pub fn truncate<'t>(
@@ -34,23 +37,76 @@ pub fn truncate<'t>(
     special: &Special,
     interrupt: &dyn Interrupt,
 ) -> Result<&'t str> {
-    let encoding = encoder.encoding();
-    let settles_after = encoding.pattern().settles_after();
-    let longest_token = encoding.vocabulary().longest().max(1);
     let mut session = encoder.session();
+    let (pieces, ends, is_whole) = walk(encoder, &mut session, text, max_tokens, special, interrupt)?;
+    if is_whole && ends.len() <= max_tokens {
+        return Ok(text);
+    }
+    let encoding = encoder.encoding();
+    let longest_token = encoding.vocabulary().longest().max(1);
+    let settles_after = encoding.pattern().settles_after();
+    let mut at = pieces.len();
+    for (token, &cut) in ends.iter().enumerate().rev() {
+        while pieces[at - 1].start >= cut {
+            at -= 1;
+        }
+        if !text.is_char_boundary(cut) {
+            continue;
+        }
+        let piece = &pieces[at - 1];
+        let count = match piece.segment {
+            None => token + 1,
+            Some(_) if cut - piece.start >= settles_after => {
+                let front = &text.as_bytes()[piece.start..cut];
+                let is_token = front.len() <= longest_token && encoding.whole_piece(front).is_some();
+                if is_token { piece.tokens_before + 1 } else { token + 1 }
+            }
+            Some(segment) => {
+                // From the piece before on, if the cut can change it.
+                let before = at.checked_sub(2).map(|before| &pieces[before]);
+                let first = before.filter(|before| before.segment == piece.segment).unwrap_or(piece);
+                let count = first.tokens_before + (cut - first.start).div_ceil(longest_token);
+                if count > max_tokens {
+                    continue;
+                }
+                let mut count = Count(first.tokens_before);
+                encoding.pattern().pieces_from(&text[segment..cut], first.start - segment, |piece| {
+                    session.encode_piece(piece, &mut count, interrupt)
+                })?;
+                count.0
+            }
+        };
+        if count <= max_tokens && fits(&mut session, &text[..cut], max_tokens, special, interrupt)? {
+            return Ok(&text[..cut]);
+        }
+    }
+    Ok("")
+}
 
+/// The pieces of the text and the ends of its tokens, as far as a cut can still leave few enough; and whether
+/// that was all of it.
+fn walk(
+    encoder: &Encoder,
+    session: &mut Session,
+    text: &str,
+    max_tokens: usize,
+    special: &Special,
+    interrupt: &dyn Interrupt,
+) -> Result<(Vec<Piece>, Vec<usize>, bool)> {
+    let encoding = encoder.encoding();
     let mut tokens = Ends::new(encoding.vocabulary());
     let mut pieces: Vec<Piece> = Vec::new();
     let mut beyond_reach = false;
-    let walked = encoding.special_tokens().cut(text, special, |segment| {
-        let mut visit = |piece: &'t str, special_id: Option<u32>| {
+    let walked = encoding.special_tokens().cut(text, special, interrupt, |part| {
+        let start_of_part = tokens.end();
+        let mut visit = |piece: &str, special_id: Option<u32>| {
             // A cut in this piece or later leaves all pieces before the last one as they are.
-            beyond_reach = settles_after.is_some() && pieces.last().is_some_and(|last| last.tokens_before > max_tokens);
+            beyond_reach = pieces.last().is_some_and(|last| last.tokens_before > max_tokens);
             if beyond_reach {
                 return Err(Error::Interrupted);
             }
-            let start = tokens.end();
-            pieces.push(Piece { start, tokens_before: tokens.ids.len(), is_special: special_id.is_some() });
+            let segment = special_id.is_none().then_some(start_of_part);
+            pieces.push(Piece { start: tokens.end(), tokens_before: tokens.ids.len(), segment });
             match special_id {
                 Some(id) => {
                     tokens.put_special(id, piece.len());
@@ -59,49 +115,25 @@ pub fn truncate<'t>(
                 None => session.encode_piece(piece, &mut tokens, interrupt),
             }
         };
-        match segment {
+        match part {
             Segment::Ordinary(part) => encoding.pattern().pieces(part, |piece| visit(piece, None)),
             Segment::Special(id, literal) => visit(literal, Some(id)),
         }
     });
     if !beyond_reach {
         walked?;
-        if tokens.ids.len() <= max_tokens {
-            return Ok(text);
-        }
     }
-
-    let mut at = pieces.len();
-    for (token, &cut) in tokens.ends.iter().enumerate().rev() {
-        while pieces[at - 1].start >= cut {
-            at -= 1;
-        }
-        if !text.is_char_boundary(cut) {
-            continue;
-        }
-        let piece = &pieces[at - 1];
-        // From here on the prefix may encode differently from the whole.
-        let unsettled = if settles_after.is_some() { &pieces[at.saturating_sub(2)] } else { &pieces[0] };
-        if unsettled.tokens_before + (cut - unsettled.start).div_ceil(longest_token) > max_tokens {
-            continue;
-        }
-        let settled = settles_after.is_some_and(|bytes| !piece.is_special && cut - piece.start >= bytes);
-        let count = if !settled {
-            unsettled.tokens_before + count(&mut session, &text[unsettled.start..cut], special, interrupt)?
-        } else if encoding.whole_piece(&text.as_bytes()[piece.start..cut]).is_some() {
-            piece.tokens_before + 1
-        } else {
-            token + 1
-        };
-        if count <= max_tokens {
-            return Ok(&text[..cut]);
-        }
-    }
-    Ok("")
+    Ok((pieces, tokens.ends, !beyond_reach))
 }
 
-fn count(session: &mut Session, text: &str, special: &Special, interrupt: &dyn Interrupt) -> Result<usize> {
+fn fits(
+    session: &mut Session,
+    text: &str,
+    max_tokens: usize,
+    special: &Special,
+    interrupt: &dyn Interrupt,
+) -> Result<bool> {
     let mut count = Count::default();
     session.encode(text, special, &mut count, interrupt)?;
-    Ok(count.0)
+    Ok(count.0 <= max_tokens)
 }

@@ -45,7 +45,7 @@ def main(backend: str) -> None:
 
     # The command line is an extra: without it, one line that says what to install.
     command = subprocess.run([sys.executable, "-W", "ignore", "-m", "bpeline", "info"], capture_output=True, text=True)
-    assert command.returncode != 0 and "bpeline[cli]" in command.stderr, command
+    assert command.returncode != 0 and "pip install typer rich" in command.stderr, command
     assert "Traceback" not in command.stderr, command.stderr
 
     print(f"   {bpeline.__version__}, {bpeline.backend()} backend: {len(text):,} characters, {len(ids):,} tokens,")

@@ -43,11 +43,19 @@ def test_native_unless_told_otherwise(native):
     assert (result.stdout, result.stderr) == ("native native [31373, 995]\n", "")
 
 
+def test_empty_is_unset(native):
+    result = run(SHOW, "-W", "error", BPELINE_BACKEND="")
+    assert (result.stdout, result.stderr) == ("native native [31373, 995]\n", "")
+    result = run(BLOCK + SHOW, BPELINE_BACKEND="")
+    assert result.stdout == "reference reference [31373, 995]\n"
+    assert "RuntimeWarning" in result.stderr
+
+
 def test_without_native_the_reference_says_so():
     result = run(BLOCK + SHOW)
     assert result.stdout == "reference reference [31373, 995]\n"
     assert "RuntimeWarning" in result.stderr
-    for help in ("Rust", "pip install --force-reinstall bpeline", "BPELINE_BACKEND=reference"):
+    for help in ("Rust", "pip install --force-reinstall", "BPELINE_BACKEND=reference"):
         assert help in result.stderr
     assert result.stderr.count("RuntimeWarning") == 1
 

@@ -183,6 +183,7 @@ SEMANTIC = {
     "special too large": body(pattern="a+", specials=[(2**24, "<x>")]),
     "special twice": body(pattern="a+", specials=[(256, "<x>"), (257, "<x>")]),
     "pattern": body(pattern="("),
+    "pattern a name": body(pattern="cl100k_base"),
 }
 
 
@@ -196,6 +197,18 @@ def test_semantic_faults(Tokenizer, name):
 @pytest.mark.parametrize("name", [name for name in SEMANTIC if name != "pattern"])
 def test_semantic_faults_read_the_same(both, name):
     assert refuse(both[0], seal(SEMANTIC[name])) == refuse(both[1], seal(SEMANTIC[name]))
+
+
+def test_a_token_that_no_rule_makes(Tokenizer, tmp_path):
+    """A file pair with one is refused, for it may have lost lines; data behind a checksum has not: it is never used."""
+    tokens = tokens_and((256, b"ab"), (257, b"abc"))
+    tok = Tokenizer.from_bytes(seal(body(pattern="[a-c]+", specials=[(258, EOT)], tokens=tokens, merges=[(64, 65)])))
+    assert tok.encode("abc") == [256, BYTE_TOKENS[b"c"]]
+    assert tok.decode([257]) == "abc"
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        tok.save(tmp_path / "saved", format="tiktoken")
+    assert str(caught.value).endswith('ranked by token, another rule or none makes the token "abc"')
+    assert not (tmp_path / "saved").exists()
 
 
 SMALL = body(pattern="a+", specials=[(257, EOT)], tokens=tokens_and((256, b"ab")), merges=[(64, 65)])

@@ -100,7 +100,7 @@ def test_without_the_extra(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; from bpeline.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
     line = f"bpeline: the command line needs {missing}, which is not installed"
-    assert done.stderr == f'{line}: python -m pip install "bpeline[cli]"\n'
+    assert done.stderr == f"{line}: python -m pip install typer rich\n"
     assert (done.stdout, done.returncode) == ("", 2)
 
 
@@ -108,3 +108,22 @@ def test_import_bpeline_needs_no_extra():
     code = "import sys, bpeline; print({'typer', 'rich', 'click'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("arguments", [["encode", "x.txt", "-o", "x.txt"], ["decode", "x.txt", "-o", "./x.txt"]])
+def test_an_output_that_is_the_input_is_refused(tmp_path, arguments):
+    (tmp_path / "x.txt").write_text("8 9")
+    done = bp(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"bpeline: {arguments[3]}: is the input, which the output would replace\n".encode(),
+    )
+    assert (tmp_path / "x.txt").read_text() == "8 9"
+
+
+@posix
+@pytest.mark.parametrize(("closed", "name"), [("<&-", "standard input"), (">&-", "standard output")])
+def test_a_closed_stream(closed, name):
+    command = f'"{sys.executable}" -m bpeline count {closed}'
+    done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, f"bpeline: {name} is closed\n".encode())

@@ -88,6 +88,25 @@ def test_other_types(gpt2, name, value):
     assert str(caught.value) == f"{prefix}text must be str or a bytes-like object, not {type(value).__name__}"
 
 
+WIDE = [
+    (np.array([31373, 995], dtype=np.uint16), "ndarray of 2-byte items"),
+    (np.array([31373, 995]), "ndarray of 8-byte items"),
+    (np.array([], dtype=np.uint32), "ndarray of 4-byte items"),
+    (array.array("H", b"hi"), "array of 2-byte items"),
+    (memoryview(b"hi there").cast("I"), "memoryview of 4-byte items"),
+]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(("value", "kind"), WIDE, ids=[kind for _, kind in WIDE])
+def test_buffers_of_wider_items(gpt2, name, value, kind):
+    """Ids, most likely: their bytes are no text, even where they happen to be UTF-8."""
+    with pytest.raises(TypeError) as caught:
+        calls(gpt2)[name](value)
+    prefix = "document 0: " if name in BATCHES else ""
+    assert str(caught.value) == f"{prefix}text must be str or a bytes-like object, not {kind}"
+
+
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(
     ("text", "message", "replaced"),

@@ -113,6 +113,15 @@ def test_a_file_of_another_format(Tokenizer, tmp_path, name):
         assert "merges.txt" in str(caught.value)
 
 
+@pytest.mark.parametrize(("found", "missing"), [("vocab.json", "merges.txt"), ("merges.txt", "vocab.json")])
+def test_a_folder_with_one_of_the_two_files(Tokenizer, tmp_path, found, missing):
+    write_pair(tmp_path)
+    (tmp_path / missing).unlink()
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        Tokenizer.load(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: {missing} is missing beside {found}"
+
+
 @pytest.mark.parametrize("name", ["gpt3", "no/such/folder", "missing.json"])
 def test_nothing_there(Tokenizer, name):
     with pytest.raises(FileNotFoundError) as caught:

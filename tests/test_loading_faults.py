@@ -3,7 +3,7 @@
 import pytest
 
 import bpeline
-from tests.small import by_name, expand, load_cases, write_pair
+from tests.small import BYTE_TOKENS, by_name, expand, load_cases, write_pair
 
 FAULTS = load_cases("loading_faults")
 WHOLE = '{$BYTES, "<|endoftext|>": 256}'
@@ -44,6 +44,31 @@ def test_a_pattern_that_does_not_compile(Tokenizer, tmp_path, pattern):
     start = f'pattern "{pattern}" cannot be used: '
     assert str(caught.value).startswith(start)
     assert len(str(caught.value)) > len(start)
+
+
+UNKNOWN = "is no known name (gpt2), and as a regular expression it would match only itself"
+
+
+@pytest.mark.parametrize("pattern", ["gpt4", "GPT2", "cl100k_base", "o200k-base", "a", "x" * 41])
+def test_a_pattern_that_looks_like_a_name(Tokenizer, tmp_path, pattern):
+    paths = write_pair(tmp_path)
+    (tmp_path / "bpeline.json").write_text(f'{{"bpeline": 1, "pattern": "{pattern}"}}', encoding="utf-8")
+    for load in (
+        lambda: Tokenizer.load(*paths, pattern=pattern),
+        lambda: Tokenizer.load(tmp_path),
+        lambda: Tokenizer.from_ranks(BYTE_TOKENS, pattern=pattern),
+    ):
+        with pytest.raises(bpeline.EncodingFileError) as caught:
+            load()
+        shown = pattern if len(pattern) <= 40 else pattern[:40] + "…"
+        assert str(caught.value) == f'pattern "{shown}" {UNKNOWN}'
+
+
+@pytest.mark.parametrize("pattern", ["a+", "a|b", "[a]", " a", "2", "_a", "-a", "é", "gpt2\n", "gpt 2", "(?:gpt4)"])
+def test_a_pattern_that_does_not(Tokenizer, tmp_path, pattern):
+    tok = Tokenizer.load(*write_pair(tmp_path), pattern=pattern)
+    assert tok.pattern == pattern
+    assert tok.decode(tok.encode("a gpt2\n")) == "a gpt2\n"
 
 
 @pytest.mark.parametrize("missing", ["vocab.json", "merges.txt"])

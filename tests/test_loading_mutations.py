@@ -97,3 +97,14 @@ def test_every_short_cut(Tokenizer, tmp_path, cut):
     result = outcome(Tokenizer, paths)
     assert result[0].__name__ == "EncodingFileError"
     assert result[1].startswith(paths[0])
+
+
+def test_every_cut_of_the_merges(Tokenizer, tmp_path):
+    """Here too: only the last newline may be gone."""
+    whole = outcome(Tokenizer, write_pair(tmp_path, VOCAB, MERGES))
+    for cut in range(len(MERGES) - 1):
+        paths = write_pair(tmp_path, VOCAB, MERGES[:cut])
+        result = outcome(Tokenizer, paths)
+        assert result[0].__name__ == "EncodingFileError"
+        assert result[1].startswith(paths[1])
+    assert outcome(Tokenizer, write_pair(tmp_path, VOCAB, MERGES[:-1])) == whole

@@ -55,17 +55,42 @@ def test_backends_agree(both_gpt2, text):
     assert native.truncate(text, 5) == reference.truncate(text, 5)
 
 
+def random_rules(rng, letters, tries, share):
+    """Tokens of up to 7 letters, each put together from two known ones, and rules between them in any order.
+
+    Each token has a rule that makes it, and a `share` of the other rules there could be; the order keeps some tokens from ever being reached.
+    """
+    known = [bytes([letter]) for letter in letters]
+    needed = set()
+    for _ in range(tries):
+        left, right = rng.choice(known), rng.choice(known)
+        if left + right not in known and len(left + right) <= 7:
+            known.append(left + right)
+            needed.add((left, right))
+    tokens = known[len(letters) :]
+    rules = [(t[:i], t[i:]) for t in tokens for i in range(1, len(t)) if t[:i] in known and t[i:] in known]
+    rules = [pair for pair in rules if pair in needed or rng.random() < share]
+    rng.shuffle(tokens)
+    rng.shuffle(rules)
+    return tokens, rules
+
+
+samples = st.lists(st.text("abcÿ", max_size=14), min_size=1, max_size=6)
+
+
+def as_pieces(tokens):
+    """Texts that are a token's bytes, reached or not, and those that go on behind it."""
+    whole = [token.decode(errors="ignore") for token in tokens]
+    return whole + [text + "a" for text in whole]
+
+
 @st.composite
 def pair_encodings(draw):
-    """Tokens over two or three bytes and rules between them in any order; some tokens are made by no rule."""
-    letters = draw(st.sampled_from([b"ab", b"abc", b"a\xff"]))
-    word = st.lists(st.sampled_from(list(letters)), min_size=2, max_size=6).map(bytes)
-    tokens = draw(st.lists(word, unique=True, max_size=10))
-    known = [*(bytes([letter]) for letter in letters), *tokens]
-    rules = [(t[:i], t[i:]) for t in tokens for i in range(1, len(t)) if t[:i] in known and t[i:] in known]
-    rules = draw(st.permutations(rules))[: draw(st.integers(0, len(rules)))]
-    texts = draw(st.lists(st.text("abc\xff", max_size=14), min_size=1, max_size=6))
-    return tokens, rules, texts
+    """Tokens over two or three bytes and rules between them in any order."""
+    letters = draw(st.sampled_from([b"ab", b"abc", "aÿ".encode()]))
+    tries, share = draw(st.integers(0, 14)), draw(st.sampled_from([0, 0.5, 1]))
+    tokens, rules = random_rules(draw(st.randoms(use_true_random=False)), letters, tries, share)
+    return tokens, rules, draw(samples) + as_pieces(tokens)
 
 
 def load_pair(cls, tmp_path, tokens, rules):
@@ -92,12 +117,11 @@ def test_random_pair_rules(Tokenizer, tmp_path, encoding):
 @st.composite
 def rank_encodings(draw):
     """Any tokens with any ranks, gaps and unreachable tokens included, bytes in any order."""
-    letters = draw(st.sampled_from([b"ab", b"abc", b"a\xff"]))
+    letters = draw(st.sampled_from([b"ab", b"abc", "aÿ".encode()]))
     word = st.lists(st.sampled_from(list(letters)), min_size=2, max_size=6).map(bytes)
     tokens = [*(bytes([byte]) for byte in range(256)), *draw(st.lists(word, unique=True, max_size=12))]
     numbers = draw(st.lists(st.integers(0, 2_000), unique=True, min_size=len(tokens), max_size=len(tokens)))
-    samples = draw(st.lists(st.text("abc\xff", max_size=14), min_size=1, max_size=6))
-    return dict(zip(tokens, numbers, strict=True)), samples
+    return dict(zip(tokens, numbers, strict=True)), draw(samples) + as_pieces(tokens[256:])
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -116,10 +140,7 @@ def test_random_token_ranks(Tokenizer, encoding):
 def test_dense_random_rules_on_long_pieces(Tokenizer, tmp_path, seed):
     """Many rules over two letters and pieces long enough for the queue: stale entries must not fire."""
     rng = random.Random(seed)
-    tokens = sorted({"".join(rng.choices("ab", k=rng.randint(2, 7))).encode() for _ in range(40)})
-    known = {b"a", b"b", *tokens}
-    rules = [(t[:i], t[i:]) for t in tokens for i in range(1, len(t)) if t[:i] in known and t[i:] in known]
-    rng.shuffle(rules)
+    tokens, rules = random_rules(rng, b"ab", tries=100, share=1)
     tok = load_pair(Tokenizer, tmp_path, tokens, rules)
     ranks = {pair: rank for rank, pair in enumerate(rules)}
     ids = BYTE_TOKENS | {token: 256 + i for i, token in enumerate(tokens)}
@@ -135,9 +156,26 @@ def test_the_rules_of_the_design(Tokenizer, tmp_path):
     assert [tok.token_bytes(i) for i in tok.encode("abab")] == [b"aba", b"b"]
 
 
-def test_a_token_that_no_rule_makes_is_never_used(Tokenizer, tmp_path):
-    tok = load_pair(Tokenizer, tmp_path, [b"ab", b"abc"], [(b"a", b"b")])
-    assert tok.encode("abc") == [256, BYTE_TOKENS[b"c"]]
+def test_a_token_that_its_rule_never_makes(Tokenizer, tmp_path):
+    """The rule ab + c ranks behind b + c: the piece is a token of the vocabulary, and yet two tokens."""
+    tok = load_pair(Tokenizer, tmp_path, [b"ab", b"abc", b"bc"], [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")])
+    for _ in range(2):  # the second time from a cache
+        assert tok.encode("abc") == [BYTE_TOKENS[b"a"], 258]
+        assert tok.encode("ababc") == [256, BYTE_TOKENS[b"a"], 258]
+    assert tok.token_to_id(b"abc") == 257
+    assert tok.decode([257]) == "abc"
+    assert Tokenizer.from_bytes(tok.to_bytes()).encode("abc") == tok.encode("abc")
+
+
+def test_a_ranked_token_that_no_pair_makes(Tokenizer):
+    """Ranks say it of whole pieces alone: abcd is one if it is the piece, and inside a piece never comes out."""
+    tok = Tokenizer.from_ranks(BYTE_TOKENS | {b"bc": 256, b"ab": 257, b"cd": 258, b"abcd": 259}, pattern=ANY)
+    a, d, x = (BYTE_TOKENS[letter] for letter in (b"a", b"d", b"x"))
+    for _ in range(2):
+        assert tok.encode("abcd") == [259]
+        assert tok.encode("abcdx") == [a, 256, d, x]
+        assert tok.encode("xabcd") == [x, a, 256, d]
+    assert tok.decode([259]) == "abcd"
 
 
 @pytest.mark.slow

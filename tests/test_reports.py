@@ -136,15 +136,18 @@ def test_20_the_first_line(Tokenizer, tmp_path, header, rules):
 
 def test_23_a_wrong_file(Tokenizer, tmp_path):
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1042301\n"
-    for vocab in (pointer, "IQ== 0\nIg==\n", vocab_text()[:700]):
+    for vocab in ("IQ== 0\nIg==\n", vocab_text()[:700]):
         paths = write_pair(tmp_path, vocab)
         with pytest.raises(bpeline.EncodingFileError) as caught:
             Tokenizer.load(*paths)
         assert str(caught.value).startswith(f"{paths[0]}: line 1: ")
-    paths = write_pair(tmp_path, merges=pointer)
-    with pytest.raises(bpeline.EncodingFileError) as caught:
-        Tokenizer.load(*paths)
-    assert str(caught.value) == f'{paths[1]}: line 1: symbol "version" is not in the vocabulary'
+    for i, options in enumerate([{"vocab": pointer}, {"merges": pointer}]):
+        paths = write_pair(tmp_path, **options)
+        for source in (paths, [tmp_path]):
+            with pytest.raises(bpeline.EncodingFileError) as caught:
+                Tokenizer.load(*source)
+            message = "a git-lfs pointer, not the file itself: fetch it with `git lfs pull`"
+            assert str(caught.value) == f"{paths[i]}: {message}"
 
 
 def test_24_bad_ranks(Tokenizer):

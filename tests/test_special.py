@@ -151,18 +151,35 @@ def test_extend(gpt2, several):
     assert gpt2.extend({"<x>": 65536}).encode_array("<x>a").tolist() == [65536, 64]
 
 
-def test_extend_shares_an_id(gpt2):
+def test_two_literals_share_an_id(Tokenizer):
     """Two literals of one id (o200k_harmony has them): the one that sorts first is its text."""
-    tok = gpt2.extend({"<|startoftext|>": 50256, "<|x|>": 50300, "<|w|>": 50300})
-    assert tok.encode("<|startoftext|><|endoftext|><|x|><|w|>") == [50256, 50256, 50300, 50300]
-    assert tok.decode([50256, 50300]) == "<|endoftext|><|w|>"
-    assert tok.token_to_id("<|startoftext|>") == 50256
-    assert tok.id_to_token(50300) == "<|w|>"
+    tok = Tokenizer.from_ranks(BYTE_TOKENS, pattern="gpt2", special_tokens={"<|x|>": 300, "<|w|>": 300})
+    assert tok.encode("<|x|><|w|>") == [300, 300]
+    assert tok.decode([300]) == "<|w|>"
+    assert tok.token_to_id("<|x|>") == 300
+    assert tok.id_to_token(300) == "<|w|>"
+
+
+def test_extend_of_a_shared_id(Tokenizer):
+    """A literal given again keeps its id, shared or not; a new one may not share it."""
+    tok = Tokenizer.from_ranks(BYTE_TOKENS, pattern="gpt2", special_tokens={"<|x|>": 300, "<|w|>": 300})
+    assert tok.extend({"<|x|>": 300, "<|w|>": 300}) == tok
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        tok.extend({"<|a|>": 300})
+    assert str(caught.value) == 'special token "<|a|>" has the id 300, which the special token "<|w|>" has already'
 
 
 EXTEND_FAULTS = {
     "other id": ({EOT: 50257}, 'special token "<|endoftext|>" has the id 50257, but it has 50256 already'),
     "taken": ({"<x>": 0}, 'special token "<x>" has the id 0, which the token b"!" has already'),
+    "taken by a special": (
+        {"<|pad|>": 50256},
+        'special token "<|pad|>" has the id 50256, which the special token "<|endoftext|>" has already',
+    ),
+    "given twice": (
+        {"<b>": 50300, "<a>": 50300},
+        'special token "<a>" has the id 50300, which the special token "<b>" has already',
+    ),
     "empty": ({"": 50257}, 'special token "" is empty'),
     "negative": ({"<x>": -7}, 'special token "<x>" has the id -7, expected 0 to 16777215'),
     "too large": ({"<x>": 2**24}, 'special token "<x>" has the id 16777216, expected 0 to 16777215'),

@@ -88,7 +88,7 @@ def test_pad_right(batch):
         [50256, 50256, 50256, 50256],
     ]
     assert mask.tolist() == [[True, True, False, False], [False] * 4, [True] * 4, [True, False, False, False]]
-    assert (matrix.dtype, mask.dtype) == (np.uint16, np.bool_)
+    assert (matrix.dtype, mask.dtype) == (np.int64, np.bool_)
 
 
 def test_pad_left(batch):
@@ -116,9 +116,24 @@ def test_pad_faults(batch):
         batch.pad(id=0, side="middle")
     with pytest.raises(ValueError):
         batch.pad(-1, id=0)
-    for bad in (-1, 65536):
-        with pytest.raises((ValueError, OverflowError)):
-            batch.pad(id=bad)
+    with pytest.raises(OverflowError):
+        batch.pad(id=2**63)
+
+
+@pytest.mark.parametrize("value", [-100, 65536, 2**63 - 1])
+def test_pad_with_an_id_of_no_token(batch, value):
+    """What a loss leaves out, say: -100 for torch."""
+    matrix, mask = batch.pad(id=value)
+    assert matrix[~mask].tolist() == [value] * 9
+    assert matrix[mask].tolist() == batch.tokens.tolist()
+
+
+@pytest.mark.parametrize("value", [None, "50256", 1.0, np.float64(1)], ids=repr)
+def test_pad_with_what_is_no_id(batch, value):
+    with pytest.raises(TypeError) as caught:
+        batch.pad(id=value)
+    assert str(caught.value) == f"id must be an integer, not {type(value).__name__}"
+    assert np.array_equal(batch.pad(id=np.int64(1))[0], batch.pad(id=1)[0])
 
 
 def test_a_padded_matrix_goes_back(gpt2, batch):

@@ -4,7 +4,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Literal
 
-_wanted = os.environ.get("BPELINE_BACKEND")
+_wanted = os.environ.get("BPELINE_BACKEND") or None
 if _wanted not in (None, "native", "reference"):
     raise ImportError(f'BPELINE_BACKEND must be "native" or "reference", not "{_wanted}"')
 
@@ -25,8 +25,8 @@ else:
             ) from error
         warnings.warn(
             f"bpeline's native module cannot be imported ({error}): using the reference backend, which gives the same "
-            "ids some hundred times slower. To fix it, install Rust (https://rustup.rs) and run "
-            "`pip install --force-reinstall bpeline`; to silence this warning, set BPELINE_BACKEND=reference.",
+            "ids some hundred times slower. To fix it, install Rust (https://rustup.rs) and "
+            "install bpeline again with `pip install --force-reinstall`; to silence this warning, set BPELINE_BACKEND=reference.",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -7,6 +7,7 @@ tokenizer.json of Hugging Face tokenizers.
 import json
 import os
 import re
+import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,13 +37,15 @@ def save(encoding: "Encoding", folder: Path, format: Format) -> list[Path]:
             files = _tiktoken(encoding) | _settings(encoding)
         case _:
             raise ValueError(f'format must be "gpt2", "tokenizer.json" or "tiktoken", not {format!r}')
+    if folder.suffix in (".json", ".txt", ".tiktoken"):
+        raise ValueError(f"save writes files into a folder, and {folder} looks like a file")
     folder.mkdir(parents=True, exist_ok=True)
     return [_write(folder / name, content) for name, content in files.items()]
 
 
 def _write(path: Path, content: str) -> Path:
     """Writes a file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         with open(temporary, "wb") as file:
             file.write(content.encode())
@@ -69,11 +72,15 @@ def _settings(encoding: "Encoding") -> dict[str, str]:
 
 
 def _gpt2(encoding: "Encoding") -> dict[str, str]:
-    merges = _pair_merges(encoding, "gpt2")
+    merges = list(_pair_merges(encoding, "gpt2"))
     vocabulary = _vocabulary(encoding, "gpt2")
     for expected, id in enumerate(vocabulary.values()):
         if id != expected:
             _refuse(encoding, "gpt2", f'the id {expected} is unused; "tokenizer.json" can hold it')
+    made = {left + right for left, right in merges}
+    for token in vocabulary.keys() - encoding.special_tokens.keys():
+        if len(token) > 1 and token not in made:
+            _refuse(encoding, "gpt2", f'no rule makes the token {quote(token)}; "tokenizer.json" can hold it')
     lines = "".join(f"{left} {right}\n" for left, right in merges)
     return {"vocab.json": json.dumps(vocabulary), "merges.txt": f"#version: 0.2\n{lines}"}
 

@@ -77,12 +77,12 @@ class TokenBatch:
 
     def pad(
         self, length: int | None = None, *, id: int, side: Literal["left", "right"] = "right"
-    ) -> tuple[TokenArray, NDArray[np.bool_]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """All documents at one length, filled up with `id` on `side`, and which of it are tokens.
 
-        Returns an (n, length) array of the dtype of `tokens`, and an (n, length) bool mask that is True at tokens.
-        Without `length` it is that of the longest document, in tokens. Raises `ValueError` if a document is longer
-        than `length`, if the dtype cannot hold `id`, or for another `side`.
+        Returns an (n, length) int64 array, which models take and which has room for -100, and an (n, length) bool mask
+        that is True at tokens. Without `length` it is that of the longest document, in tokens. Raises `ValueError` if a
+        document is longer than `length`, or for another `side`.
 
         >>> import bpeline
         >>> matrix, mask = bpeline.load("gpt2").encode_ragged(["hello world", "hello"]).pad(id=50256)
@@ -91,9 +91,8 @@ class TokenBatch:
         """
         if side not in ("left", "right"):
             raise ValueError(f'side must be "left" or "right", not {side!r}')
-        highest = np.iinfo(self.tokens.dtype).max
-        if not 0 <= id <= highest:
-            raise ValueError(f"id must be 0 to {highest} to fit {self.tokens.dtype}, not {id}")
+        if not isinstance(id, int | np.integer):
+            raise TypeError(f"id must be an integer, not {type(id).__name__}")
         lengths = np.diff(self.offsets)
         longest = int(lengths.max(initial=0))
         if length is None:
@@ -102,6 +101,6 @@ class TokenBatch:
             raise ValueError(f"document {lengths.argmax()} has {longest} tokens, more than the length {length}")
         columns = np.arange(length)
         mask = columns < lengths[:, None] if side == "right" else columns >= length - lengths[:, None]
-        matrix = np.full(mask.shape, id, self.tokens.dtype)
+        matrix = np.full(mask.shape, id, np.int64)
         matrix[mask] = self.tokens
         return matrix, mask

@@ -60,7 +60,7 @@ class Methods(_Base):
     ) -> "Self":
         """A tokenizer from the name of a built-in encoding, from GPT-2's two files, or from a folder that has them.
 
-        `load("gpt2")` needs no files. In `load("vocab.json", "merges.txt")` the pieces are GPT-2's unless `pattern`
+        `load("gpt2")` needs no files, and a built-in name beats a file or folder of that name. In `load("vocab.json", "merges.txt")` the pieces are GPT-2's unless `pattern`
         names others ("gpt2" or a regular expression), and the special tokens, literal -> id, are <|endoftext|> unless
         `special_tokens` says otherwise. A folder may also hold a bpeline.json, as `save` writes it, with both.
         `cache_bytes` is the budget of the cache of pieces, all threads together; 0 is no cache. It changes no ids.
@@ -104,7 +104,9 @@ class Methods(_Base):
         """A tokenizer from token bytes and their ranks, which are their ids too and may have gaps.
 
         This is what a tiktoken file holds, and it encodes as tiktoken does: a piece that is a token is that token, and
-        otherwise the rank of a pair is that of its bytes. Raises `EncodingFileError` for ranks that repeat or lie
+        otherwise the rank of a pair is that of its bytes. (But text that the pattern does not match becomes pieces too;
+        tiktoken drops it.) `pattern` is a regular expression, or "gpt2"; the reference backend refuses what it is not sure
+        to understand as the native one does, such as \\w. Raises `EncodingFileError` for ranks that repeat or lie
         outside 0 to 16777215, and if one of the 256 bytes has no token.
 
         >>> import bpeline
@@ -128,7 +130,7 @@ class Methods(_Base):
     def extend(self, special_tokens: Mapping[str, int]) -> "Self":
         """A tokenizer with more special tokens, literal -> id.
 
-        Raises `EncodingFileError` if a literal has another id already, or an id is that of an ordinary token.
+        Raises `EncodingFileError` if a literal has another id already, or an id is that of another token.
 
         >>> import bpeline
         >>> bpeline.load("gpt2").extend({"<|pad|>": 50257}).encode("<|pad|>")
@@ -153,7 +155,8 @@ class Methods(_Base):
         - "gpt2": vocab.json and merges.txt, and a bpeline.json if the pattern or the special tokens are not GPT-2's.
           `load(folder)` reads them.
         - "tokenizer.json": one file for Hugging Face tokenizers.
-        - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens.
+        - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens. (Text that
+          the pattern does not match is dropped by tiktoken, not by bpeline.)
 
         A file that was there is replaced whole or not at all. Raises `EncodingFileError` for an encoding that the
         format cannot hold, and `ValueError` for another format.
@@ -353,9 +356,12 @@ def _find_pair(folder: str) -> tuple[str, str, _Settings]:
         return vocab, merges, _read_settings(settings) if os.path.isfile(settings) else _Settings()
     if not os.path.exists(folder):
         raise FileNotFoundError(f'nothing is at "{folder}", and the built-in encodings are: {", ".join(_BUILT_IN)}')
+    for found, missing in ((vocab, "merges.txt"), (merges, "vocab.json")):
+        if os.path.isfile(found):
+            raise EncodingFileError(f"{folder}: {missing} is missing beside {os.path.basename(found)}")
     raise EncodingFileError(
         f"{folder}: expected a folder with vocab.json and merges.txt, or the paths of both files: "
-        'load("vocab.json", "merges.txt")'
+        'load("vocab.json", "merges.txt"); other formats cannot be read yet'
     )
 
 

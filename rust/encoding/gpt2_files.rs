@@ -14,17 +14,23 @@ use crate::error::{Error, Result, quote};
 use crate::pretokenize::GPT2_PATTERN;
 use vocab_json::Entry;
 
-/// Reads both files. Without `pattern` it is GPT-2's; without `special_tokens` there is one, `<|endoftext|>`.
+/// A file that has been read; `path` is for messages.
+pub struct File {
+    pub path: String,
+    pub content: Vec<u8>,
+}
+
+/// From both files. Without `pattern` it is GPT-2's; without `special_tokens` there is one, `<|endoftext|>`.
 pub fn load(
-    vocab: &str,
-    merges: &str,
+    vocab: &File,
+    merges: &File,
     pattern: Option<String>,
     special_tokens: Option<Vec<(String, TokenId)>>,
     name: String,
 ) -> Result<Encoding> {
-    let vocab_text = read(vocab)?;
-    let merges_text = read(merges)?;
-    let entries = vocab_json::read(vocab, &vocab_text)?;
+    let (vocab_text, merges_text) = (text(vocab)?, text(merges)?);
+    let (vocab, merges) = (&*vocab.path, &*merges.path);
+    let entries = vocab_json::read(vocab, vocab_text)?;
     check_ids(vocab, &entries)?;
     let by_token: HashMap<&str, TokenId> = entries.iter().map(|entry| (&*entry.token, entry.id)).collect();
     let special_tokens = match special_tokens {
@@ -51,7 +57,8 @@ pub fn load(
         },
     };
     let tokens = ordinary_tokens(vocab, &entries, &special_tokens)?;
-    let rules = read_merges(merges, &merges_text, &tokens)?;
+    let rules = read_merges(merges, merges_text, &tokens)?;
+    check_made(vocab, merges, &entries, &tokens, &rules)?;
     let parts = Parts {
         name,
         pattern: pattern.unwrap_or_else(|| GPT2_PATTERN.to_owned()),
@@ -59,23 +66,23 @@ pub fn load(
             .into_iter()
             .map(|(spelling, id)| (id, byte_map::to_bytes(spelling).unwrap_or_default()))
             .collect(),
-        rules,
+        rules: Rules::Pairs(rules.into_iter().map(|rule| rule.pair).collect()),
         special_tokens,
     };
     Encoding::new(vocab, parts)
 }
 
-fn read(path: &str) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        let code = error.raw_os_error().unwrap_or(0);
-        let message = error.to_string().replace(&format!(" (os error {code})"), "");
-        Error::Io { path: path.to_owned(), code, message }
-    })?;
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+/// The text of a file, without a byte-order mark.
+fn text(File { path, content }: &File) -> Result<&str> {
+    if content.starts_with(b"version https://git-lfs") {
+        let message = format!("{path}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`");
+        return Err(Error::file(message));
+    }
+    match std::str::from_utf8(content) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
         Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            Err(Error::file(format!("{path}: not UTF-8: byte 0x{:02x} at offset {at}", error.as_bytes()[at])))
+            let at = error.valid_up_to();
+            Err(Error::file(format!("{path}: not UTF-8: byte 0x{:02x} at offset {at}", content[at])))
         }
     }
 }
@@ -129,7 +136,34 @@ fn ordinary_tokens<'t>(
     Ok(tokens)
 }
 
-fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Result<Rules> {
+/// Every token of two or more bytes needs a rule that makes it: the sign of a file that lost some of its lines.
+fn check_made(
+    vocab: &str,
+    merges: &str,
+    entries: &[Entry],
+    tokens: &HashMap<&str, TokenId>,
+    rules: &[Rule],
+) -> Result<()> {
+    let mut made = vec![false; entries.len()];
+    rules.iter().for_each(|rule| made[rule.makes as usize] = true);
+    let is_unmade = |entry: &&Entry| {
+        tokens.contains_key(&*entry.token) && entry.token.chars().nth(1).is_some() && !made[entry.id as usize]
+    };
+    let mut unmade = entries.iter().filter(is_unmade);
+    let Some(first) = unmade.next() else { return Ok(()) };
+    let (first, count) = (quote(&first.token), 1 + unmade.count());
+    Err(Error::file(format!(
+        "{merges}: no rule makes {first} of {vocab} (tokens without a rule: {count}); the file lost lines, or \
+         special_tokens= should name special tokens"
+    )))
+}
+
+struct Rule {
+    pair: (TokenId, TokenId),
+    makes: TokenId,
+}
+
+fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Result<Vec<Rule>> {
     let mut merges = Vec::new();
     let mut lines = HashMap::new();
     for (line, number) in text.split('\n').zip(1..) {
@@ -152,14 +186,14 @@ fn read_merges(file: &str, text: &str, tokens: &HashMap<&str, TokenId>) -> Resul
             }
         }
         let made = [left, right].concat();
-        if !tokens.contains_key(&*made) {
+        let Some(&makes) = tokens.get(&*made) else {
             let [left, right, made] = [left, right, &made].map(quote);
             return fault(format!("{left} + {right} makes {made}, which is not in the vocabulary"));
-        }
+        };
         if let Some(first) = lines.insert(ids, number) {
             return fault(format!("the rule {} repeats line {first}", quote(line)));
         }
-        merges.push((ids[0], ids[1]));
+        merges.push(Rule { pair: (ids[0], ids[1]), makes });
     }
-    Ok(Rules::Pairs(merges))
+    Ok(merges)
 }

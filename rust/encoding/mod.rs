@@ -10,6 +10,7 @@ pub mod gpt2_files;
 pub mod ranks;
 pub mod vocabulary;
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result, quote, show_bytes};
@@ -84,18 +85,24 @@ impl Encoding {
         Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
     }
 
-    /// The same encoding with more special tokens; one given again must keep its id.
+    /// The same encoding with more special tokens, of new ids; one given again must keep its id.
     pub fn extend(&self, special_tokens: &[(String, TokenId)]) -> Result<Self> {
         let mut all = self.special_tokens.to_vec();
+        let mut owners: HashMap<TokenId, String> =
+            all.iter().rev().map(|(literal, id)| (*id, literal.clone())).collect();
         for (literal, id) in special_tokens {
-            match self.special_tokens.id(literal) {
-                None => all.push((literal.clone(), *id)),
-                Some(old) if old == *id => {}
-                Some(old) => {
-                    let message = format!("special token {} has the id {id}, but it has {old} already", quote(literal));
-                    return Err(Error::file(message));
+            let fault = match (self.special_tokens.id(literal), owners.get(id)) {
+                (Some(old), _) if old == *id => continue,
+                (Some(old), _) => format!("but it has {old} already"),
+                // A file may give two literals one id; here it is a slip.
+                (None, Some(owner)) => format!("which the special token {} has already", quote(owner)),
+                (None, None) => {
+                    all.push((literal.clone(), *id));
+                    owners.insert(*id, literal.clone());
+                    continue;
                 }
-            }
+            };
+            return Err(Error::file(format!("special token {} has the id {id}, {fault}", quote(literal))));
         }
         Encoding::new("extend", Parts { special_tokens: all, ..self.parts() })
     }

@@ -38,9 +38,15 @@ pub fn from_ranks(
 /// Every way to split a token into two tokens is a rule that makes it.
 pub fn split_rules(vocabulary: &Vocabulary) -> PairTable {
     let mut rules = Vec::new();
+    // Where no token has the length of a part, the part is none: a token of a megabyte has few cuts to try.
+    let mut is_length = vec![false; vocabulary.longest() + 1];
+    vocabulary.ordinary().for_each(|(_, bytes)| is_length[bytes.len()] = true);
     for (id, bytes) in vocabulary.ordinary() {
         for cut in 1..bytes.len() {
-            if let (Some(left), Some(right)) = (vocabulary.id(&bytes[..cut]), vocabulary.id(&bytes[cut..])) {
+            if is_length[cut]
+                && is_length[bytes.len() - cut]
+                && let (Some(left), Some(right)) = (vocabulary.id(&bytes[..cut]), vocabulary.id(&bytes[cut..]))
+            {
                 rules.push((left, right, id));
             }
         }

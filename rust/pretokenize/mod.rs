@@ -9,7 +9,7 @@ pub mod regex;
 pub mod scalar;
 pub mod scanner;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quote};
 
 /// The pattern of GPT-2, as OpenAI published it.
 pub const GPT2_PATTERN: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -30,10 +30,23 @@ enum Engine {
     Regex(regex::Engine),
 }
 
+fn is_like_a_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
 impl Pattern {
     /// `text` is a regular expression, or `gpt2`.
     pub fn new(text: &str) -> Result<Self> {
         let text = if text == "gpt2" { GPT2_PATTERN } else { text };
+        if is_like_a_name(text) {
+            let message = format!(
+                "pattern {} is no known name (gpt2), and as a regular expression it would match only itself",
+                quote(text)
+            );
+            return Err(Error::file(message));
+        }
         let engine = match text {
             GPT2_PATTERN | GPT2_PATTERN_TIKTOKEN => Engine::Gpt2,
             _ => Engine::Regex(regex::Engine::new(text)?),
@@ -48,7 +61,18 @@ impl Pattern {
 
     /// Calls `visit` with each piece of `text`, in order.
     #[inline]
-    pub fn pieces<'t>(&self, text: &'t str, mut visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
+    pub fn pieces<'t>(&self, text: &'t str, visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
+        self.pieces_from(text, 0, visit)
+    }
+
+    /// The pieces of `text` from the one that starts at byte `start` on.
+    #[inline]
+    pub fn pieces_from<'t>(
+        &self,
+        text: &'t str,
+        start: usize,
+        mut visit: impl FnMut(&'t str) -> Result<()>,
+    ) -> Result<()> {
         let checked = |piece: &'t str| {
             if piece.len() >= MAX_PIECE {
                 let message = format!("a piece of {} bytes, expected less than {MAX_PIECE}", piece.len());
@@ -57,18 +81,26 @@ impl Pattern {
             visit(piece)
         };
         match &self.engine {
-            Engine::Gpt2 => scanner::pieces(text, checked),
-            Engine::Regex(engine) => engine.pieces(text, checked),
+            // What lies in front of a piece does not matter to it.
+            Engine::Gpt2 => scanner::pieces(&text[start..], checked),
+            Engine::Regex(engine) => engine.pieces_from(text, start, checked),
         }
     }
 
-    /// How far a cut must lie inside a piece for the text before it to have the same pieces up to
-    /// that one, and for the piece's own front to be one piece. `None` where nothing is known of
-    /// the pattern. See `truncate.rs`.
-    pub fn settles_after(&self) -> Option<usize> {
+    /// What finding one piece may cost, in bytes of ordinary work: some patterns look at all of the text for each.
+    pub fn work_of_a_piece(&self) -> usize {
         match self.engine {
-            Engine::Gpt2 => Some(scalar::SETTLES_AFTER),
-            Engine::Regex(_) => None,
+            Engine::Gpt2 => 0,
+            Engine::Regex(_) => 1 << 12,
+        }
+    }
+
+    /// How many bytes a cut must lie inside a piece for the piece's front to be one piece of the text before
+    /// the cut, and all pieces before it the same. See `truncate.rs`.
+    pub fn settles_after(&self) -> usize {
+        match self.engine {
+            Engine::Gpt2 => scalar::SETTLES_AFTER,
+            Engine::Regex(_) => regex::SETTLES_AFTER,
         }
     }
 }

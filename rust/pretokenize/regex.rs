@@ -13,6 +13,9 @@ use crate::error::{Error, Result, quote};
 /// Endings that give a whitespace character back, longest first.
 const ENDINGS: [&str; 2] = [r"|\s+(?!\S)|\s+", r"|\s+(?!\S)|\s"];
 
+/// Nothing is known of the pattern, but the ones in use take runs of a class after a short front.
+pub const SETTLES_AFTER: usize = 64;
+
 pub struct Engine {
     regex: Regex,
     /// The number of the group that holds the ending's whitespace.
@@ -37,9 +40,17 @@ impl Engine {
         Ok(Engine { regex: whole, ending: None })
     }
 
-    pub fn pieces<'t>(&self, text: &'t str, mut visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
-        let mut start = 0; // of the text that is in no piece yet
-        let mut from = 0; // where the next match is sought
+    pub fn pieces<'t>(&self, text: &'t str, visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
+        self.pieces_from(text, 0, visit)
+    }
+
+    pub fn pieces_from<'t>(
+        &self,
+        text: &'t str,
+        mut start: usize, // of the text that is in no piece yet
+        mut visit: impl FnMut(&'t str) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = start; // where the next match is sought
         while let Some((match_start, match_end)) = self.next_match(text, from)? {
             if match_start == match_end {
                 from = match_end + text[match_end..].chars().next().map_or(1, char::len_utf8);

@@ -63,10 +63,7 @@ pub fn pieces<'t, E>(text: &'t str, visit: impl FnMut(&'t str) -> Result<(), E>)
 }
 
 #[inline(always)]
-pub fn pieces_by<'t, C: Classify, E>(
-    text: &'t str,
-    mut visit: impl FnMut(&'t str) -> Result<(), E>,
-) -> Result<(), E> {
+pub fn pieces_by<'t, C: Classify, E>(text: &'t str, mut visit: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
     let mut scanner = Scanner { text, at: 0, carry: Carry::default() };
     let mut start = 0;
     while let Some((at, mut starts)) = scanner.next::<C>() {
@@ -194,11 +191,12 @@ impl Classify for Words {
             let low = word & !TOPS;
             // The top bit of each byte of a sum: whether the byte is at least `least`.
             let at_least = |bytes: u64, least: u64| bytes + (0x80 - least) * ONES;
-            let between = |bytes: u64, first: u64, last: u64| at_least(bytes, first) & !at_least(bytes, last + 1) & !word & TOPS;
+            let between =
+                |bytes: u64, first: u64, last: u64| at_least(bytes, first) & !at_least(bytes, last + 1) & !word & TOPS;
             // Gathers the top bits into one byte.
             let gather = |tops: u64| ((tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << shift;
             let blank = between(low, 0x20, 0x20);
-            ascii.letter |= gather(between(low | 0x20 * ONES, b'a' as u64, b'z' as u64));
+            ascii.letter |= gather(between(low | (0x20 * ONES), b'a' as u64, b'z' as u64));
             ascii.number |= gather(between(low, b'0' as u64, b'9' as u64));
             ascii.space |= gather(between(low, 0x09, 0x0d) | blank);
             ascii.blank |= gather(blank);
@@ -234,9 +232,8 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     unsafe fn classify(bytes: &[u8; 64]) -> Ascii {
         // SAFETY: 32 bytes from offset 0 and from offset 32 of 64.
-        let halves = unsafe {
-            [_mm256_loadu_si256(bytes.as_ptr().cast()), _mm256_loadu_si256(bytes.as_ptr().add(32).cast())]
-        };
+        let halves =
+            unsafe { [_mm256_loadu_si256(bytes.as_ptr().cast()), _mm256_loadu_si256(bytes.as_ptr().add(32).cast())] };
         let [low, high] = halves.map(|half| {
             let within = |bytes: __m256i, first: u8, last: u8| {
                 let from_first = _mm256_sub_epi8(bytes, _mm256_set1_epi8(first as i8));

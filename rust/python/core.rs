@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -28,7 +29,12 @@ pub struct Core {
 impl Core {
     #[new]
     #[pyo3(signature = (encoding, *, cache_bytes=None))]
-    fn new(encoding: &Bound<'_, Encoding>, cache_bytes: Option<Whole>) -> PyResult<Self> {
+    fn new(encoding: &Bound<'_, PyAny>, cache_bytes: Option<Whole>) -> PyResult<Self> {
+        let Ok(encoding) = encoding.cast::<Encoding>() else {
+            let kind = encoding.get_type().qualname()?;
+            let message = format!("encoding must be an Encoding, not {kind}; bpeline.load() makes tokenizers");
+            return Err(PyTypeError::new_err(message));
+        };
         let budget = cache_bytes.map(|bytes| bytes.at_least(0, "cache_bytes")).transpose()?;
         let encoder = Encoder::new(Arc::clone(&encoding.get().inner), budget);
         Ok(Core { encoder, encoding: encoding.clone().unbind(), lists: Lists::default() })
@@ -118,6 +124,7 @@ impl Core {
     ) -> PyResult<Bound<'py, PyList>> {
         let lists = PyList::empty(py);
         for chunk in self.flat::<TokenId>(py, texts, threads, &self.options(&special, errors)?)? {
+            py.check_signals()?;
             let mut rest = &chunk.tokens[..];
             for length in chunk.lengths {
                 let (ids, after) = rest.split_at(length);
@@ -192,7 +199,14 @@ impl Core {
             spans.push(self.with_spans(session, text, &options.special, interrupt)?);
             Ok(())
         })?;
-        chunks.into_iter().flatten().map(|spans| self.python_spans(py, spans)).collect()
+        let mut all = Vec::new();
+        for chunk in chunks {
+            py.check_signals()?;
+            for spans in chunk {
+                all.push(self.python_spans(py, spans)?);
+            }
+        }
+        Ok(all)
     }
 
     /// How many tokens a text has: the length of what `encode` gives. Errors as `encode`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
@@ -11,7 +11,7 @@ use super::texts::Text;
 use crate::byte_map;
 use crate::encoding::vocabulary::Kind;
 use crate::encoding::{self as core, MAX_ID, Rules, TokenId, builtin, data, gpt2_files, ranks};
-use crate::error::{Error, quote};
+use crate::error::{Error, quote, show_bytes};
 
 /// All that fixes the ids: vocabulary, merge rules, pattern, special tokens. Immutable.
 #[pyclass(frozen, module = "bpeline._native")]
@@ -25,6 +25,14 @@ fn wrap(encoding: crate::Result<core::Encoding>) -> PyResult<Encoding> {
     Ok(Encoding { inner: Arc::new(encoding?) })
 }
 
+/// By Python's own means: its errors are the ones that users know, and Ctrl-C ends it.
+fn read_file(py: Python<'_>, path: &str) -> PyResult<gpt2_files::File> {
+    let file = py.import("io")?.call_method1("open", (path, "rb"))?;
+    let content = file.call_method0("read").and_then(|content| content.extract());
+    file.call_method0("close")?;
+    Ok(gpt2_files::File { path: path.to_owned(), content: content? })
+}
+
 fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials>> {
     let Some(tokens) = tokens.filter(|tokens| !tokens.is_none()) else {
         return Ok(None);
@@ -33,7 +41,7 @@ fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials
         let kind = tokens.get_type().qualname()?;
         return Err(PyTypeError::new_err(format!("special_tokens must be a mapping of str to int, not {kind}")));
     };
-    let mut checked = Specials::with_capacity(mapping.len()?);
+    let mut checked = Specials::new();
     let mut out_of_range: Vec<(i128, String)> = Vec::new();
     for item in mapping.items()?.iter() {
         let (literal, id): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
@@ -42,7 +50,8 @@ fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials
             return Err(PyTypeError::new_err(format!("a special token must be str, not {kind}")));
         }
         let literal = string(&literal)?;
-        let id: i128 = id.extract()?;
+        let id =
+            integer(&id, |id| format!("special token {} has the id {id}, expected 0 to {MAX_ID}", quote(&literal)))?;
         match TokenId::try_from(id) {
             Ok(id) => checked.push((literal, id)),
             Err(_) => out_of_range.push((id, literal)),
@@ -90,7 +99,8 @@ impl Encoding {
         name: &str,
     ) -> PyResult<Self> {
         let special_tokens = self::special_tokens(special_tokens)?;
-        wrap(py.detach(|| gpt2_files::load(vocab, merges, pattern, special_tokens, name.to_owned())))
+        let (vocab, merges) = (read_file(py, vocab)?, read_file(py, merges)?);
+        wrap(py.detach(|| gpt2_files::load(&vocab, &merges, pattern, special_tokens, name.to_owned())))
     }
 
     /// From the rank of each token's bytes, which is also its id.
@@ -103,14 +113,18 @@ impl Encoding {
         special_tokens: Option<&Bound<'_, PyAny>>,
         name: &str,
     ) -> PyResult<Self> {
-        let mut given = Vec::with_capacity(ranks.len()?);
+        let mut given = Vec::new();
         for item in ranks.items()?.iter() {
             let (token, rank): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
             let Ok(bytes) = token.cast::<PyBytes>() else {
                 let kind = token.get_type().qualname()?;
                 return Err(PyTypeError::new_err(format!("ranks: a token must be bytes, not {kind}")));
             };
-            given.push((bytes.as_bytes().to_vec(), rank.extract::<i128>()?));
+            let bytes = bytes.as_bytes().to_vec();
+            let rank = integer(&rank, |rank| {
+                format!("ranks: the token {} has the rank {rank}, expected 0 to {MAX_ID}", show_bytes(&bytes))
+            })?;
+            given.push((bytes, rank));
         }
         let special_tokens = self::special_tokens(special_tokens)?.unwrap_or_default();
         wrap(py.detach(|| self::ranks::from_ranks(name.to_owned(), pattern, given, special_tokens)))
@@ -220,11 +234,19 @@ impl Encoding {
     }
 }
 
+/// An integer of any size that is not absurd; else the fault is `absurd`.
+fn integer(number: &Bound<'_, PyAny>, absurd: impl FnOnce(&Bound<'_, PyAny>) -> String) -> PyResult<i128> {
+    match number.extract::<i128>() {
+        Err(error) if error.is_instance_of::<PyOverflowError>(number.py()) => Err(Error::file(absurd(number)).into()),
+        number => Ok(number?),
+    }
+}
+
 /// `None` for an integer that can be no id.
 fn small_id(id: &Bound<'_, PyAny>) -> PyResult<Option<TokenId>> {
     match id.extract::<i64>() {
         Ok(number) => Ok(TokenId::try_from(number).ok()),
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(id.py()) => Ok(None),
+        Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! The crate's errors become the exceptions that `bpeline/errors.py` defines.
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::error::Error;
@@ -23,10 +23,6 @@ impl From<Error> for PyErr {
             Error::SpecialToken { .. } => SpecialTokenError::new_err(message),
             Error::TokenId { .. } => TokenIdError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
-            Error::Io { path, code, message } => {
-                // Python picks the subclass (FileNotFoundError, …) by the code.
-                PyOSError::new_err((*code, message.clone(), path.clone()))
-            }
         }
     }
 }

@@ -9,16 +9,45 @@ use super::texts::is_buffer;
 use crate::encoding::TokenId;
 use crate::error::Error;
 
-/// The ids in `ids`, each below `vocab_size`.
-pub fn token_ids(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenId>> {
+/// Ids that are decoded in one go: the interpreter is asked for signals in between.
+const CHUNK: usize = 1 << 16;
+
+/// Calls `work` with the ids in `ids`, each below `vocab_size`, some at a time.
+pub fn token_ids(
+    ids: &Bound<'_, PyAny>,
+    vocab_size: usize,
+    mut work: impl FnMut(&[TokenId]) -> PyResult<()>,
+) -> PyResult<()> {
+    let py = ids.py();
+    let mut work = |chunk: &[TokenId]| {
+        py.check_signals()?;
+        work(chunk)
+    };
     if let Ok(list) = ids.cast::<PyList>() {
-        list.iter().map(|id| token_id(&id, vocab_size)).collect()
+        in_chunks(list.iter().map(|id| token_id(&id, vocab_size)), &mut work)
     } else if let Ok(tuple) = ids.cast::<PyTuple>() {
-        tuple.iter_borrowed().map(|id| token_id(&id, vocab_size)).collect()
+        in_chunks(tuple.iter_borrowed().map(|id| token_id(&id, vocab_size)), &mut work)
     } else if is_buffer(ids) {
-        from_buffer(ids, vocab_size)
+        from_buffer(ids, vocab_size, &mut work)
     } else {
-        ids.try_iter()?.map(|id| token_id(&id?, vocab_size)).collect()
+        in_chunks(ids.try_iter()?.map(|id| token_id(&id?, vocab_size)), &mut work)
+    }
+}
+
+fn in_chunks(
+    mut ids: impl Iterator<Item = PyResult<TokenId>>,
+    work: &mut dyn FnMut(&[TokenId]) -> PyResult<()>,
+) -> PyResult<()> {
+    let mut chunk = Vec::with_capacity(ids.size_hint().0.min(CHUNK));
+    loop {
+        chunk.clear();
+        for id in ids.by_ref().take(CHUNK) {
+            chunk.push(id?);
+        }
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        work(&chunk)?;
     }
 }
 
@@ -28,6 +57,7 @@ fn token_id(id: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<TokenId> {
         Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => {
             Err(unknown(id.call_method0("__index__")?, vocab_size))
         }
+        Err(error) if !error.is_instance_of::<PyTypeError>(id.py()) => Err(error),
         Err(_) => {
             let kind = id.get_type().qualname()?;
             Err(PyTypeError::new_err(format!("token ids must be integers, not {kind}")))
@@ -49,7 +79,11 @@ fn unknown(id: impl std::fmt::Display, vocab_size: usize) -> PyErr {
     Error::TokenId { id: id.to_string(), hole: false, vocab_size }.into()
 }
 
-fn from_buffer(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenId>> {
+fn from_buffer(
+    ids: &Bound<'_, PyAny>,
+    vocab_size: usize,
+    work: &mut dyn FnMut(&[TokenId]) -> PyResult<()>,
+) -> PyResult<()> {
     let py = ids.py();
     let buffer = PyUntypedBuffer::get(ids).ok();
     if let Some(buffer) = &buffer
@@ -59,7 +93,13 @@ fn from_buffer(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenI
         macro_rules! try_types {
             ($($integer:ty),*) => {
                 $(if let Ok(buffer) = buffer.as_typed::<$integer>() {
-                    return buffer.to_vec(py)?.into_iter().map(|id| checked(id, vocab_size)).collect();
+                    let Some(items) = buffer.as_slice_ptr() else {
+                        return in_chunks(buffer.to_vec(py)?.into_iter().map(|id| checked(id, vocab_size)), work);
+                    };
+                    // SAFETY: inside the buffer, which is exported to us and so neither moves nor shrinks; its
+                    // items are copied one by one, since a signal handler may write to them between chunks.
+                    let item = |at| unsafe { items.cast::<$integer>().add(at).read() };
+                    return in_chunks((0..items.len()).map(|at| checked(item(at), vocab_size)), work);
                 })*
             };
         }
@@ -79,7 +119,7 @@ fn from_buffer(ids: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<TokenI
     if dimensions != 1 {
         return Err(PyValueError::new_err(format!("token ids must be one-dimensional, not {dimensions}-dimensional")));
     }
-    from_buffer(&array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?, vocab_size)
+    from_buffer(&array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?, vocab_size, work)
 }
 
 /// Whether numbers of more than one byte lie in this machine's order. PyO3 does not look.

@@ -17,8 +17,17 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::core::Core;
     #[pymodule_export]
     use super::encoding::Encoding;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // The numpy crate imports numpy at the first array, and panics if a signal handler raises there.
+        numpy::PyArray1::from_vec(module.py(), Vec::<u16>::new());
+        Ok(())
+    }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::interrupt::Interrupt;
 
 /// Taking the interpreter back costs other threads time: not more often than this.
@@ -39,9 +39,10 @@ impl Signals {
 
     fn finish<T>(&self, result: Result<T>) -> PyResult<T> {
         let exception = self.exception.lock().ok().and_then(|mut exception| exception.take());
-        match (result, exception) {
-            (Err(Error::Interrupted), Some(exception)) => Err(exception),
-            (result, _) => Ok(result?),
+        // Even if the work got done all the same: the handler ran, and what it raised must not be lost.
+        match exception {
+            Some(exception) => Err(exception),
+            None => Ok(result?),
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::string::PyStringData;
@@ -57,10 +58,19 @@ impl<'py> Text<'py> {
         }
         let bytes = match text.cast::<PyBytes>() {
             Ok(bytes) => bytes.clone(),
-            Err(_) if is_buffer(text) => copy_buffer(text)?,
             Err(_) => {
-                let kind = text.get_type().qualname()?;
-                return Err(PyTypeError::new_err(format!("text must be str or a bytes-like object, not {kind}")));
+                // Wider items are no bytes: an array of ids, most likely.
+                let items =
+                    if is_buffer(text) { PyUntypedBuffer::get(text).map(|buffer| buffer.item_size()) } else { Ok(0) };
+                match items? {
+                    1 => copy_buffer(text)?,
+                    size => {
+                        let kind = text.get_type().qualname()?;
+                        let of = if size > 0 { format!(" of {size}-byte items") } else { String::new() };
+                        let message = format!("text must be str or a bytes-like object, not {kind}{of}");
+                        return Err(PyTypeError::new_err(message));
+                    }
+                }
             }
         };
         let data = Data::Bytes(bytes.as_bytes());

@@ -180,10 +180,9 @@ impl Core {
     }
 
     pub(super) fn decode_to_bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
-        let ids = token_ids(ids, self.vocab_size())?;
-        let mut bytes = Vec::with_capacity(ids.len() * 4);
         let vocabulary = self.encoder.encoding().vocabulary();
-        decode::decode(vocabulary, &ids, skip_special_tokens, &mut bytes)?;
+        let mut bytes = Vec::new();
+        token_ids(ids, self.vocab_size(), |ids| Ok(decode::decode(vocabulary, ids, skip_special_tokens, &mut bytes)?))?;
         Ok(bytes)
     }
 }

@@ -37,6 +37,10 @@ class Core:
     __slots__ = ("_cache", "_cache_bytes", "_cached_bytes", "_encoding")
 
     def __init__(self, encoding: Encoding, *, cache_bytes: int | None = None) -> None:
+        given: object = encoding
+        if not isinstance(given, Encoding):
+            kind = type(given).__name__
+            raise TypeError(f"encoding must be an Encoding, not {kind}; bpeline.load() makes tokenizers")
         if cache_bytes is not None and index(cache_bytes) < 0:
             raise ValueError(f"cache_bytes must be at least 0, not {cache_bytes}")
         self._encoding = encoding
@@ -373,9 +377,13 @@ def _to_str(text: Text, errors: Errors) -> str:
             raise InvalidTextError(f"surrogate {surrogate} at character {error.start}") from None
         return text
     try:
-        data = memoryview(text).tobytes()
+        view = memoryview(text)
     except TypeError:
         raise TypeError(f"text must be str or a bytes-like object, not {type(text).__name__}") from None
+    if view.itemsize != 1:  # an array of ids, most likely
+        kind = f"{type(text).__name__} of {view.itemsize}-byte items"
+        raise TypeError(f"text must be str or a bytes-like object, not {kind}")
+    data = view.tobytes()
     try:
         return data.decode("utf-8", errors)
     except UnicodeDecodeError as error:

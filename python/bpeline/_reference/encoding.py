@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from ..errors import EncodingFileError, InvalidTextError
 from . import data as encoding_data
@@ -50,6 +50,11 @@ class Encoding:
         """`parts` have a token for every byte, and ids in any order."""
         name, pattern, tokens, merges, special_tokens = parts
         pattern = PATTERNS.get(pattern, pattern)
+        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", pattern):
+            raise EncodingFileError(
+                f"pattern {quote(pattern)} is no known name ({', '.join(PATTERNS)}), and as a regular expression it "
+                "would match only itself"
+            )
         try:
             self._compiled_pattern = compile_pattern(pattern)
         except (re.error, OverflowError, RecursionError) as error:
@@ -117,7 +122,8 @@ class Encoding:
         ...     Encoding.from_gpt2_files(vocab, merges).fingerprint == Encoding.builtin("gpt2").fingerprint
         True
         """
-        tokens, rules, specials = read_gpt2_files(vocab, merges, special_tokens)
+        given = None if special_tokens is None else _mapping(special_tokens)
+        tokens, rules, specials = read_gpt2_files(vocab, merges, given)
         return Encoding(Parts(name, "gpt2" if pattern is None else pattern, tokens, rules, specials))
 
     @staticmethod
@@ -137,6 +143,8 @@ class Encoding:
         256
         """
         for token, rank in ranks.items():
+            if not isinstance(token, bytes):
+                raise TypeError(f"ranks: a token must be bytes, not {type(token).__name__}")
             if not token:
                 raise EncodingFileError(f"ranks: the empty token has the rank {rank}")
             if not 0 <= index(rank) <= MAX_ID:
@@ -152,7 +160,7 @@ class Encoding:
         for byte in range(256):
             if bytes([byte]) not in ranks:
                 raise EncodingFileError(f"ranks: the byte 0x{byte:02x} has no token")
-        return Encoding(Parts(name, pattern, tokens, None, dict(special_tokens or {})))
+        return Encoding(Parts(name, pattern, tokens, None, _mapping(special_tokens)))
 
     @staticmethod
     def from_bytes(data: "Buffer") -> "Encoding":
@@ -180,17 +188,24 @@ class Encoding:
     def extend(self, special_tokens: Mapping[str, int]) -> "Encoding":
         """The same encoding with more special tokens.
 
-        Raises `EncodingFileError` if a literal has another id already, or an id is that of an ordinary token.
+        Raises `EncodingFileError` if a literal has another id already, or an id is that of another token.
 
         >>> from bpeline._reference import Encoding
         >>> Encoding.builtin("gpt2").extend({"<|pad|>": 50257}).vocab_size
         50258
         """
         specials = self.special_tokens
-        for literal, id in special_tokens.items():
-            if specials.setdefault(literal, id) != id:
+        owners = {id: literal for literal, id in reversed(specials.items())}
+        for literal, id in _mapping(special_tokens).items():
+            if literal in specials and specials[literal] != id:
                 old = specials[literal]
                 raise EncodingFileError(f"special token {quote(literal)} has the id {id}, but it has {old} already")
+            # A file may give two literals one id; here it is a slip.
+            if literal not in specials and id in owners:
+                owner = f"the special token {quote(owners[id])}"
+                raise EncodingFileError(f"special token {quote(literal)} has the id {id}, which {owner} has already")
+            specials[literal] = id
+            owners.setdefault(id, literal)
         return Encoding(self._parts._replace(special_tokens=specials))
 
     # --- What an encoding says of itself ---
@@ -272,6 +287,19 @@ class Encoding:
         (220, 83)
         """
         return None if self._parts.merges is None else self._parts.merges.copy()
+
+
+def _mapping(special_tokens: Any) -> dict[str, int]:
+    """The argument `special_tokens`, checked to be one."""
+    if special_tokens is None:
+        return {}
+    if not isinstance(special_tokens, Mapping):
+        kind = type(special_tokens).__name__
+        raise TypeError(f"special_tokens must be a mapping of str to int, not {kind}")
+    for literal in special_tokens:
+        if not isinstance(literal, str):
+            raise TypeError(f"a special token must be str, not {type(literal).__name__}")
+    return dict(special_tokens)
 
 
 def _check_special_tokens(special_tokens: Mapping[str, int], tokens: Mapping[int, bytes]) -> dict[str, int]:

@@ -51,12 +51,27 @@ def read_gpt2_files(
             )
     ids = _ordinary_ids(vocab, entries, special_tokens)
     rules = list(_read_merges(merges, merges_text, ids))
+    _check_made(vocab, merges, ids, rules)
     return {id: unspell(spelling) for spelling, id in ids.items()}, rules, dict(special_tokens)
+
+
+def _check_made(vocab: str, merges: str, ids: Mapping[str, int], rules: list[tuple[int, int]]) -> None:
+    """Every token of two or more bytes needs a rule that makes it: the sign of a file that lost some of its lines."""
+    spellings = {id: spelling for spelling, id in ids.items()}
+    made = {spellings[left] + spellings[right] for left, right in rules}
+    unmade = [spelling for spelling in ids if len(spelling) > 1 and spelling not in made]
+    if unmade:
+        raise EncodingFileError(
+            f"{merges}: no rule makes {quote(unmade[0])} of {vocab} (tokens without a rule: {len(unmade)}); the file "
+            "lost lines, or special_tokens= should name special tokens"
+        )
 
 
 def _read(path: str) -> str:
     with open(path, "rb") as file:
         data = file.read()
+    if data.startswith(b"version https://git-lfs"):
+        raise EncodingFileError(f"{path}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

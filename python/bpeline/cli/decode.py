@@ -50,7 +50,7 @@ def decode(
     """
     tokenizer = options.load(encoding, vocab, merges)
     to_stdout = output is None or output == "-"
-    with nullcontext(sys.stdout.buffer) if to_stdout else create(str(output)) as out:
+    with nullcontext(sys.stdout.buffer) if to_stdout else create(str(output), files or []) as out:
         terminal = Terminal() if to_stdout and sys.stdout.isatty() else None
         for file in files or ["-"]:
             for data in decoded(tokenizer, file, skip_special):

@@ -68,7 +68,7 @@ def encode(
 
     dtype = tokenizer.encode_array("").dtype
     mixed = path is None and sys.stdout.isatty()  # ids would run through the progress bar
-    with ids_to(path, dtype) as out, report.progress("encoding", total_bytes(names), hidden=mixed) as step:
+    with ids_to(path, names, dtype) as out, report.progress("encoding", total_bytes(names), hidden=mixed) as step:
         for group in groups(names, stop):
             step.name = group[0].file
             for (file, data), ids in each(run, group, stop):

@@ -7,7 +7,7 @@ disk leaves what was there before. A device or a pipe is written to as it is.
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, Any
 
@@ -24,9 +24,14 @@ def is_device(path: str) -> bool:
 
 
 @contextmanager
-def create(path: str) -> Iterator[IO[bytes]]:
-    """Open `path` for writing; what is written appears under this name when the block ends without an error."""
+def create(path: str, inputs: Iterable[str] = ()) -> Iterator[IO[bytes]]:
+    """Open `path` for writing; what is written appears under this name when the block ends without an error.
+
+    It may not be one of the `inputs`: that would lose them.
+    """
     place = os.path.realpath(path)  # a link stays a link
+    if not is_device(path) and place in map(os.path.realpath, inputs):
+        raise Failure(f"{path}: is the input, which the output would replace")
     if os.path.isdir(path):
         raise Failure(f"{path}: is a folder")
     if not os.path.isdir(os.path.dirname(place)):
@@ -89,9 +94,9 @@ class ArrayIds:
 
 
 @contextmanager
-def ids_to(path: str | None, dtype: "np.dtype[Any]") -> Iterator[TextIds | ArrayIds]:
+def ids_to(path: str | None, inputs: list[str], dtype: "np.dtype[Any]") -> Iterator[TextIds | ArrayIds]:
     """Where the ids go: an array if the name ends in .npy, else text; standard output without a name."""
-    with nullcontext(sys.stdout.buffer) if path is None else create(path) as file:
+    with nullcontext(sys.stdout.buffer) if path is None else create(path, inputs) as file:
         ids = ArrayIds(file, dtype) if path is not None and path.endswith(".npy") else TextIds(file)
         yield ids
         ids.close()
