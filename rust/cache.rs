@@ -1,21 +1,16 @@
-//! piece -> ids, for pieces that were merged before.
+//! piece -> ids, for merged pieces that a table entry (`table.rs`) does not hold: long ones.
 //!
 //! A direct-mapped table of slots; a slot points at the piece's bytes in one arena and at its ids in
 //! another. A new piece takes its slot whatever was there. When an arena is full, everything is
 //! forgotten and the cache starts anew: no list to keep, and the memory never passes the budget. What
 //! is in the cache never changes an id, only the time: each entry is what the merger gave.
 //!
-//! Half the budget goes to the slots and a quarter to each arena, because an average entry of English
-//! and code takes 16 + 7 + 8 bytes. Memory is touched as it fills. `rust/DESIGN.md` has the figures
-//! behind [`DEFAULT_BYTES`].
+//! Half the budget goes to the slots and a quarter to each arena. Memory is touched as it fills.
 
 use hashbrown::DefaultHashBuilder;
 use std::hash::BuildHasher;
 
 use crate::encoding::TokenId;
-
-/// Budget of one thread, where the caller names none.
-pub const DEFAULT_BYTES: usize = 8 << 20;
 
 /// Offsets are 32 bits wide; a larger budget is not used up.
 const MOST: usize = 1 << 30;

@@ -1,5 +1,8 @@
 //! Documents -> ids: the four stages, composed.
 //!
+//! Pieces go through in batches: as one is found, the line of memory that may hold its ids is sent for, and a
+//! batch later it is there (`table.rs`). What is in neither table nor cache is merged.
+//!
 //! An [`Encoder`] is an encoding and a few [`Scratch`]es (a cache and buffers), one for each core. A
 //! [`Session`] borrows one of them for as long as one thread encodes; when all are taken it brings
 //! its own, without a cache. Nobody ever waits for a lock, so a forked child, whose copies of
@@ -8,13 +11,17 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use crate::cache::{self, Cache};
+use crate::cache::Cache;
 use crate::encoding::{Encoding, TokenId, Vocabulary};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::merge::Merger;
 use crate::special::{Segment, Special};
 use crate::table::{self, Ids, Key, MOST_IDS, PieceTable};
+
+/// What one thread may keep of merged pieces, where the caller names no budget: half for short pieces, half for
+/// long ones. `rust/DESIGN.md` has the figures.
+const DEFAULT_BYTES: usize = 8 << 20;
 
 pub struct Encoder {
     encoding: Arc<Encoding>,
@@ -144,7 +151,7 @@ impl Encoder {
     /// `cache_bytes` is the budget of all caches together.
     pub fn new(encoding: Arc<Encoding>, cache_bytes: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let cache_bytes = cache_bytes.unwrap_or(cache::DEFAULT_BYTES * cores);
+        let cache_bytes = cache_bytes.unwrap_or(DEFAULT_BYTES * cores);
         let scratches = (0..cores).map(|_| Mutex::new(Scratch::new(cache_bytes / cores))).collect();
         let tokens = PieceTable::of_tokens(&encoding);
         Encoder { encoding, tokens, scratches, cache_bytes }
