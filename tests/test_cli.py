@@ -467,3 +467,15 @@ def test_progress_in_a_terminal(monkeypatch, capsys):
 def test_sizes():
     sizes = [report.size(count) for count in (0, 1, 999, 1000, 1_234_567, 2_500_000_000)]
     assert sizes == ["0 bytes", "1 byte", "999 bytes", "1.00 kB", "1.23 MB", "2.50 GB"]
+
+
+def test_decode_into_a_file_says_what_it_did(bp, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids.txt").write_text("31373 995")
+    done = bp("decode", "ids.txt", "-o", "text.txt")
+    assert (tmp_path / "text.txt").read_text() == "hello world"
+    tokens, speed, text = done.stderr.splitlines()
+    assert tokens.split() == ["tokens", "2"]
+    assert speed.startswith("speed ") and " MB/s (" in speed
+    assert text.split(maxsplit=1) == ["text", "text.txt (11 bytes)"]
+    assert bp("decode", "ids.txt", "-o", "text.txt", "--quiet").stderr == ""

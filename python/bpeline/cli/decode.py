@@ -4,6 +4,7 @@ import codecs
 import io
 import re
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from bpeline import Tokenizer
 from bpeline.cli import options
 from bpeline.cli.failure import naming
 from bpeline.cli.output import create
+from bpeline.cli.report import Report, size
 from bpeline.cli.texts import read
 from bpeline.show import quoted
 
@@ -41,6 +43,7 @@ def decode(
     vocab: options.VocabOption = None,
     merges: options.MergesOption = None,
     skip_special: Annotated[bool, typer.Option("--skip-special", help="Leave special tokens out.")] = False,
+    quiet: options.QuietOption = False,
 ) -> None:
     """Decode token ids as text.
 
@@ -50,13 +53,22 @@ def decode(
     """
     tokenizer = options.load(encoding, vocab, merges)
     to_stdout = output is None or output == "-"
+    tokens = written = 0
+    started = time.perf_counter()
     with nullcontext(sys.stdout.buffer) if to_stdout else create(str(output), files or []) as out:
         terminal = Terminal() if to_stdout and sys.stdout.isatty() else None
         for file in files or ["-"]:
-            for data in decoded(tokenizer, file, skip_special):
+            for count, data in decoded(tokenizer, file, skip_special):
                 (terminal or out).write(data)
+                tokens, written = tokens + count, written + len(data)
         if terminal:
             terminal.close()
+    if not to_stdout:
+        seconds = time.perf_counter() - started
+        report = Report(quiet)
+        report.line("tokens", f"{tokens:,}")
+        report.line("speed", f"{written / 1e6 / seconds:,.1f} MB/s ({seconds:.3f} s)")
+        report.line("text", f"{output} ({size(written)})")
 
 
 class Terminal:
@@ -76,11 +88,11 @@ class Terminal:
             sys.stdout.write("\n")
 
 
-def decoded(tokenizer: Tokenizer, file: str, skip_special: bool) -> Iterator[bytes]:
-    """What the ids of a file stand for; errors name the file."""
+def decoded(tokenizer: Tokenizer, file: str, skip_special: bool) -> Iterator[tuple[int, bytes]]:
+    """How many ids, and what they stand for, block by block of a file; errors name the file."""
     with naming(file):
         for ids in blocks(file):
-            yield tokenizer.decode_bytes(ids, skip_special_tokens=skip_special)
+            yield len(ids), tokenizer.decode_bytes(ids, skip_special_tokens=skip_special)
 
 
 def blocks(file: str) -> Iterator[NDArray[Any] | list[int]]:
