@@ -1,149 +1,185 @@
-//! piece -> ids, for merged pieces that a table entry (`table.rs`) does not hold: long ones.
+//! What pieces encode to, as far as a thread has met them.
 //!
-//! A direct-mapped table of slots; a slot points at the piece's bytes in one arena and at its ids in
-//! another. A new piece takes its slot whatever was there. When an arena is full, everything is
-//! forgotten and the cache starts anew: no list to keep, and the memory never passes the budget. What
-//! is in the cache never changes an id, only the time: each entry is what the merger gave.
-//!
-//! Half the budget goes to the slots and a quarter to each arena. Memory is touched as it fills.
-
-use hashbrown::DefaultHashBuilder;
-use std::hash::BuildHasher;
+//! A [`PieceTable`] holds nearly everything in itself. Ids that an entry has no room for, and the bytes of
+//! pieces too long to be their own keys, are in a ring of bytes: the newest record overwrites the oldest, and a
+//! record's position, which only grows, tells whether it is still there. The table starts small, so that what little
+//! text needs lies close together, and doubles as it fills, up to the budget. What is in the cache never changes an
+//! id, only the time: each entry is what the merger gave.
 
 use crate::encoding::TokenId;
-
-/// Offsets are 32 bits wide; a larger budget is not used up.
-const MOST: usize = 1 << 30;
+use crate::table::{Entry, Key, LONGEST, MOST_IDS, PieceTable};
 
 /// Longer pieces are rare and mostly met once.
-const LONGEST: usize = 256;
+const LONGEST_KEPT: usize = 512;
 
-/// An array, so that a table of empty slots is memory that the system has yet to provide.
-type PackedSlot = [u32; 4];
-
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    tag: u32,
-    bytes_at: u32,
-    ids_at: u32,
-    /// 0 in an empty slot: no piece is empty.
-    length: u16,
-    ids: u16,
-}
-
-impl Slot {
-    #[inline]
-    fn pack(self) -> PackedSlot {
-        [self.tag, self.bytes_at, self.ids_at, (self.length as u32) << 16 | self.ids as u32]
-    }
-
-    #[inline]
-    fn unpack([tag, bytes_at, ids_at, lengths]: PackedSlot) -> Self {
-        Slot { tag, bytes_at, ids_at, length: (lengths >> 16) as u16, ids: lengths as u16 }
-    }
-}
+/// The table's size at first.
+const SMALLEST: usize = 1 << 18;
 
 pub struct Cache {
-    slots: Vec<PackedSlot>,
-    bytes: Vec<u8>,
-    ids: Vec<TokenId>,
-    arena_bytes: usize,
-    hasher: DefaultHashBuilder,
-}
-
-/// Where a piece belongs: remembered from a look-up that missed, for [`Cache::insert`].
-#[derive(Debug, Clone, Copy)]
-pub struct Place {
-    slot: usize,
-    tag: u32,
+    table: PieceTable,
+    ring: Ring,
+    /// Insertions that the table takes before it doubles.
+    until_full: usize,
+    most_table_bytes: usize,
 }
 
 impl Cache {
-    /// A cache that never takes more than `budget` bytes; too small a budget gives one that keeps nothing.
+    /// A cache that takes about `budget` bytes at most, two thirds or more of them for the table.
     pub fn new(budget: usize) -> Self {
-        let budget = budget.min(MOST);
-        let arena_bytes = budget / 4;
-        let slots = (budget / 2 / size_of::<PackedSlot>() + 1).next_power_of_two() / 2;
-        let slots = if arena_bytes < LONGEST * size_of::<TokenId>() { 0 } else { slots };
-        Cache {
-            slots: vec![PackedSlot::default(); slots],
-            bytes: Vec::new(),
-            ids: Vec::new(),
-            arena_bytes,
-            hasher: DefaultHashBuilder::default(),
-        }
+        let most_table_bytes = (budget / 3 * 2 + 1).next_power_of_two() / 2;
+        let table = PieceTable::new(most_table_bytes.min(SMALLEST));
+        let ring = Ring::new(budget.saturating_sub(most_table_bytes));
+        Cache { until_full: room(&table), table, ring, most_table_bytes }
     }
 
-    /// The ids of `piece`; else the place to insert them, if it is to be kept at all.
-    #[inline]
-    pub fn get(&self, piece: &[u8]) -> Result<&[TokenId], Option<Place>> {
-        if self.slots.is_empty() || piece.len() > LONGEST {
-            return Err(None);
-        }
-        let hash = self.hasher.hash_one(piece);
-        let place = Place { slot: hash as usize & (self.slots.len() - 1), tag: (hash >> 32) as u32 };
-        let slot = Slot::unpack(self.slots[place.slot]);
-        let (at, end) = (slot.bytes_at as usize, slot.bytes_at as usize + slot.length as usize);
-        if slot.tag == place.tag && slot.length as usize == piece.len() && self.bytes[at..end] == *piece {
-            let at = slot.ids_at as usize;
-            return Ok(&self.ids[at..at + slot.ids as usize]);
-        }
-        Err(Some(place))
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        self.table.prefetch(hash);
     }
 
-    pub fn insert(&mut self, place: Place, piece: &[u8], ids: &[TokenId]) {
-        let ids_fit = self.arena_bytes / size_of::<TokenId>();
-        if self.bytes.len() + piece.len() > self.arena_bytes || self.ids.len() + ids.len() > ids_fit {
-            self.slots.fill(PackedSlot::default());
-            self.bytes.clear();
-            self.ids.clear();
+    /// The ids of the piece with this key, if they are where they should be and few.
+    #[inline(always)]
+    pub fn get(&self, hash: u64, key: Key) -> Option<Entry> {
+        self.table.get(hash, key).filter(|entry| entry.count() <= MOST_IDS)
+    }
+
+    /// Appends the ids of `piece` to `ids`, if they are in the cache: the long way, for what
+    /// [`Cache::get`] does not give directly.
+    pub fn find(&mut self, hash: u64, key: Key, piece: &[u8], ids: &mut Vec<TokenId>) -> bool {
+        let near = self.table.get(hash, key);
+        let Some(entry) = near.or_else(|| self.table.find_moved(hash, key)) else { return false };
+        match entry.position_and_count() {
+            None => ids.extend_from_slice(&entry.places()[..entry.count()]),
+            Some((position, count)) => {
+                let bytes = if piece.len() > LONGEST { piece } else { &[] };
+                let Some(record) = self.ring.get(position, count as usize * 4 + bytes.len()) else { return false };
+                let (packed, of) = record.split_at(count as usize * 4);
+                if of != bytes {
+                    return false;
+                }
+                ids.extend(packed.as_chunks().0.iter().map(|id| TokenId::from_ne_bytes(*id)));
+            }
         }
-        let slot = Slot {
-            tag: place.tag,
-            bytes_at: self.bytes.len() as u32,
-            ids_at: self.ids.len() as u32,
-            length: piece.len() as u16,
-            ids: ids.len() as u16,
+        if near.is_none() {
+            self.table.insert(hash, key, entry);
+        }
+        true
+    }
+
+    pub fn insert(&mut self, hash: u64, key: Key, piece: &[u8], ids: &[TokenId]) {
+        let entry = match Entry::new(ids) {
+            Some(entry) if piece.len() <= LONGEST => entry,
+            _ if piece.len() > LONGEST_KEPT => return,
+            _ => {
+                let bytes = if piece.len() > LONGEST { piece } else { &[] };
+                let Some((position, record)) = self.ring.push(ids.len() * 4 + bytes.len()) else { return };
+                let (packed, of) = record.split_at_mut(ids.len() * 4);
+                for (place, id) in packed.as_chunks_mut().0.iter_mut().zip(ids) {
+                    *place = id.to_ne_bytes();
+                }
+                of.copy_from_slice(bytes);
+                Entry::elsewhere(position, ids.len() as u32)
+            }
         };
-        self.slots[place.slot] = slot.pack();
-        append(&mut self.bytes, piece, self.arena_bytes);
-        append(&mut self.ids, ids, ids_fit);
+        if self.until_full == 0 && self.table.bytes() * 2 <= self.most_table_bytes {
+            self.table = self.table.doubled();
+            self.until_full = room(&self.table);
+        }
+        self.until_full = self.until_full.saturating_sub(1);
+        self.table.insert(hash, key, entry);
     }
 }
 
-/// Grows by doubling, but never past `limit` items.
-fn append<T: Copy>(arena: &mut Vec<T>, items: &[T], limit: usize) {
-    if arena.len() + items.len() > arena.capacity() {
-        let wanted = (arena.capacity() * 2).max(1024).min(limit);
-        arena.reserve_exact(wanted.max(arena.len() + items.len()) - arena.len());
+/// How many more entries make a table just doubled too full: half of all its places then hold one.
+fn room(table: &PieceTable) -> usize {
+    table.bytes() / 32 / 4
+}
+
+/// The newest records, as many as there is room for.
+struct Ring {
+    bytes: Vec<u8>,
+    capacity: usize,
+    /// The position behind the newest record. It would take decades to reach 2^64.
+    end: u64,
+}
+
+impl Ring {
+    fn new(capacity: usize) -> Self {
+        Ring { bytes: Vec::new(), capacity, end: 0 }
     }
-    arena.extend_from_slice(items);
+
+    /// Room for a record, and its position.
+    fn push(&mut self, length: usize) -> Option<(u64, &mut [u8])> {
+        if length > self.capacity {
+            return None;
+        }
+        let mut at = (self.end % self.capacity as u64) as usize;
+        if at + length > self.capacity {
+            // No record is in two parts.
+            self.end += (self.capacity - at) as u64;
+            at = 0;
+        }
+        if self.bytes.len() < at + length {
+            let wanted = (at + length).max(self.bytes.len() * 2).min(self.capacity);
+            self.bytes.reserve_exact(wanted - self.bytes.len());
+            self.bytes.resize(wanted, 0);
+        }
+        let position = self.end;
+        self.end += length as u64;
+        Some((position, &mut self.bytes[at..at + length]))
+    }
+
+    fn get(&self, position: u64, length: usize) -> Option<&[u8]> {
+        if self.end - position > self.capacity as u64 {
+            return None;
+        }
+        let at = (position % self.capacity as u64) as usize;
+        self.bytes.get(at..at + length)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn key(piece: &[u8]) -> (u64, Key) {
+        let key = if piece.len() > LONGEST { Key::hashed(piece) } else { Key::new(piece, 0, piece.len()) };
+        (key.hash(), key)
+    }
+
     #[test]
-    fn keeps_what_was_inserted_until_the_budget_is_full_and_never_more() {
-        let mut cache = Cache::new(1 << 14);
-        for round in 0..3u32 {
-            for n in 0..5000u32 {
-                let piece = (n + round).to_string();
-                match cache.get(piece.as_bytes()) {
-                    Ok(ids) => assert_eq!(ids, [n + round, 7]),
-                    Err(place) => cache.insert(place.unwrap(), piece.as_bytes(), &[n + round, 7]),
+    fn whatever_it_finds_is_what_was_inserted() {
+        for budget in [0, 100, 4096, 1 << 16, 1 << 22] {
+            let mut cache = Cache::new(budget);
+            let piece = |n: usize| "x".repeat(n % 40) + &n.to_string();
+            let ids = |n: usize| (0..1 + n % 9).map(|k| (n + k) as TokenId).collect::<Vec<_>>();
+            let mut found = [0; 2];
+            for n in 0..20_000 {
+                // One just inserted, and one of long ago.
+                for (n, found) in [n, n / 2].into_iter().zip(&mut found) {
+                    let (piece, ids) = (piece(n), ids(n));
+                    let (hash, key) = key(piece.as_bytes());
+                    let mut seen = vec![];
+                    if cache.find(hash, key, piece.as_bytes(), &mut seen) {
+                        *found += 1;
+                        assert_eq!(seen, ids);
+                    } else {
+                        assert!(seen.is_empty());
+                        cache.insert(hash, key, piece.as_bytes(), &ids);
+                    }
                 }
-                assert_eq!(cache.get(piece.as_bytes()).unwrap(), [n + round, 7]);
-                let held = cache.slots.capacity() * 16 + cache.bytes.capacity() + cache.ids.capacity() * 4;
-                assert!(held <= 1 << 14, "{held}");
+                assert!(cache.table.bytes() + cache.ring.bytes.capacity() <= budget.max(64));
             }
+            assert_eq!(found[1] > 19_000, budget == 1 << 22, "{found:?} of 20,000 with {budget} bytes");
         }
     }
 
     #[test]
-    fn no_budget_keeps_nothing() {
-        assert!(matches!(Cache::new(0).get(b"a"), Err(None)));
-        assert!(matches!(Cache::new(100).get(b"a"), Err(None)));
+    fn a_key_that_two_pieces_share_is_no_proof() {
+        let mut cache = Cache::new(1 << 20);
+        let (hash, key) = key(b"a piece of text, and long");
+        cache.insert(hash, key, b"a piece of text, and long", &[1, 2]);
+        assert!(!cache.find(hash, key, b"a piece of text, not same", &mut vec![]));
+        assert!(cache.find(hash, key, b"a piece of text, and long", &mut vec![]));
     }
 }

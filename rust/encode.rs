@@ -1,7 +1,7 @@
 //! Documents -> ids: the four stages, composed.
 //!
-//! Pieces go through in batches: as one is found, the line of memory that may hold its ids is sent for, and a
-//! batch later it is there (`table.rs`). What is in neither table nor cache is merged.
+//! Pieces go through in batches: first the key of each, and the line of memory that may hold its ids is sent for; then,
+//! when the lines are there, the ids of each (`table.rs`). What the cache does not hold is merged.
 //!
 //! An [`Encoder`] is an encoding and a few [`Scratch`]es (a cache and buffers), one for each core. A
 //! [`Session`] borrows one of them for as long as one thread encodes; when all are taken it brings
@@ -16,43 +16,48 @@ use crate::encoding::{Encoding, TokenId, Vocabulary};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::merge::Merger;
+use crate::pretokenize::Boundaries;
 use crate::special::{Segment, Special};
-use crate::table::{self, Ids, Key, MOST_IDS, PieceTable};
+use crate::table::{Key, LONGEST};
 
-/// What one thread may keep of merged pieces, where the caller names no budget: half for short pieces, half for
-/// long ones. `rust/DESIGN.md` has the figures.
-const DEFAULT_BYTES: usize = 8 << 20;
+/// What one thread may keep of merged pieces, where the caller names no budget. `rust/DESIGN.md` has the figures.
+const DEFAULT_BYTES: usize = 24 << 20;
 
 pub struct Encoder {
     encoding: Arc<Encoding>,
-    tokens: PieceTable,
     scratches: Vec<Mutex<Scratch>>,
     cache_bytes: usize,
 }
 
 struct Scratch {
-    /// Short pieces, then all others.
-    short: PieceTable,
     cache: Cache,
     merger: Merger,
+    batch: Box<Batch>,
+}
+
+/// Pieces on their way: where they are, what they are looked up by, and the ids of those already found.
+struct Batch {
+    boundaries: Boundaries,
+    keys: [Key; Boundaries::MOST_PIECES],
+    hashes: [u64; Boundaries::MOST_PIECES],
+    ids: Vec<TokenId>,
 }
 
 impl Scratch {
     fn new(cache_bytes: usize) -> Self {
-        let half = cache_bytes / 2;
-        Scratch { short: PieceTable::new(half), cache: Cache::new(half), merger: Merger::default() }
+        let batch = Batch {
+            boundaries: Boundaries::default(),
+            keys: [Key::NONE; Boundaries::MOST_PIECES],
+            hashes: [0; Boundaries::MOST_PIECES],
+            ids: Vec::new(),
+        };
+        Scratch { cache: Cache::new(cache_bytes), merger: Merger::default(), batch: Box::new(batch) }
     }
 }
 
 /// Takes ids in the order of the text.
 pub trait Sink {
     fn put(&mut self, ids: &[TokenId]);
-
-    /// The ids of a short piece.
-    #[inline]
-    fn put_few(&mut self, ids: Ids) {
-        self.put(&ids.places()[..ids.count()]);
-    }
 
     /// A special token, whose literal has `length` bytes.
     fn put_special(&mut self, id: TokenId, _length: usize) {
@@ -83,17 +88,6 @@ impl<T: Token> Sink for Vec<T> {
     fn put(&mut self, ids: &[TokenId]) {
         self.extend(ids.iter().map(|&id| T::from_id(id)));
     }
-
-    #[inline(always)]
-    fn put_few(&mut self, ids: Ids) {
-        self.reserve(MOST_IDS);
-        let length = self.len();
-        // SAFETY: there is room for four more, all of them are written, and at most four count.
-        unsafe {
-            self.as_mut_ptr().add(length).cast::<[T; MOST_IDS]>().write_unaligned(ids.places().map(T::from_id));
-            self.set_len(length + ids.count());
-        }
-    }
 }
 
 /// Counts tokens and builds nothing.
@@ -103,11 +97,6 @@ pub struct Count(pub usize);
 impl Sink for Count {
     fn put(&mut self, ids: &[TokenId]) {
         self.0 += ids.len();
-    }
-
-    #[inline(always)]
-    fn put_few(&mut self, ids: Ids) {
-        self.0 += ids.count();
     }
 }
 
@@ -153,8 +142,7 @@ impl Encoder {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let cache_bytes = cache_bytes.unwrap_or(DEFAULT_BYTES * cores);
         let scratches = (0..cores).map(|_| Mutex::new(Scratch::new(cache_bytes / cores))).collect();
-        let tokens = PieceTable::of_tokens(&encoding);
-        Encoder { encoding, tokens, scratches, cache_bytes }
+        Encoder { encoding, scratches, cache_bytes }
     }
 
     pub fn encoding(&self) -> &Arc<Encoding> {
@@ -177,7 +165,7 @@ impl Encoder {
             }
         });
         let scratch = free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new(0))), Borrowed::Shared);
-        Session { encoding: &self.encoding, tokens: &self.tokens, scratch, until_check: TEXT_BETWEEN_CHECKS as isize }
+        Session { encoding: &self.encoding, scratch, until_check: TEXT_BETWEEN_CHECKS as isize }
     }
 }
 
@@ -215,21 +203,9 @@ impl Drop for Session<'_> {
 /// One thread's turn at encoding.
 pub struct Session<'e> {
     encoding: &'e Encoding,
-    tokens: &'e PieceTable,
     scratch: Borrowed<'e>,
     until_check: isize,
 }
-
-/// Pieces whose buckets are on their way from memory.
-struct Batch<'t> {
-    pieces: [&'t str; BATCH],
-    keys: [Key; BATCH],
-    places: [usize; BATCH],
-    length: usize,
-}
-
-/// Enough to cover a trip to memory, few enough that what was fetched is still there.
-const BATCH: usize = 32;
 
 impl Session<'_> {
     /// Appends the ids of `text` to `sink`.
@@ -263,98 +239,80 @@ impl Session<'_> {
 
     /// Encodes text without special tokens.
     fn encode_part(&mut self, part: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        let encoding = self.encoding;
-        let tokens = self.tokens;
-        let mut batch = Batch { pieces: [""; BATCH], keys: [Key::NONE; BATCH], places: [0; BATCH], length: 0 };
-        encoding.pattern().pieces(part, |piece| {
-            let at = batch.length;
-            batch.pieces[at] = piece;
-            if piece.len() <= table::LONGEST {
-                let start = piece.as_ptr() as usize - part.as_ptr() as usize;
-                let key = Key::new(part.as_bytes(), start, piece.len());
-                let place = tokens.place(key);
-                tokens.prefetch(place);
-                (batch.keys[at], batch.places[at]) = (key, place);
-            }
-            batch.length += 1;
-            if batch.length == BATCH { self.flush(&mut batch, sink, interrupt) } else { Ok(()) }
-        })?;
-        self.flush(&mut batch, sink, interrupt)
+        let pattern = self.encoding.pattern();
+        let mut pieces = pattern.batches(part, 0);
+        while pieces.next(&mut self.scratch.batch.boundaries)? {
+            self.encode_batch(part.as_bytes(), sink, interrupt)?;
+        }
+        Ok(())
     }
 
-    #[inline]
-    fn flush(&mut self, batch: &mut Batch, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        let length = std::mem::take(&mut batch.length);
-        for at in 0..length {
-            let piece = batch.pieces[at];
-            self.until_check -= piece.len() as isize;
-            if piece.len() <= table::LONGEST {
-                if let Some(ids) = self.tokens.get(batch.places[at], batch.keys[at]) {
-                    sink.put_few(ids);
-                } else {
-                    self.encode_short(piece, batch.keys[at], sink, interrupt)?;
-                }
-            } else {
-                self.encode_long(piece, sink, interrupt)?;
+    /// Encodes the pieces of `text` that the batch has the boundaries of.
+    fn encode_batch(&mut self, text: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        let Scratch { cache, merger, batch } = &mut *self.scratch;
+        let Batch { boundaries, keys, hashes, ids } = &mut **batch;
+        for (((start, end), key), hash) in boundaries.pieces().zip(&mut *keys).zip(&mut *hashes) {
+            *key = key_of(text, start, end);
+            *hash = key.hash();
+            cache.prefetch(*hash);
+        }
+        for (((start, end), key), hash) in boundaries.pieces().zip(&*keys).zip(&*hashes) {
+            match cache.get(*hash, *key) {
+                Some(few) => few.append_to(ids),
+                None => put_any(self.encoding, cache, merger, &text[start..end], *key, *hash, ids, interrupt)?,
             }
         }
-        self.check(length * self.encoding.pattern().work_of_a_piece(), interrupt)
-    }
-
-    /// A short piece that is no token by itself.
-    #[inline]
-    fn encode_short(&mut self, piece: &str, key: Key, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        let Scratch { short, merger, .. } = &mut *self.scratch;
-        let place = short.place(key);
-        if let Some(ids) = short.get(place, key) {
-            sink.put_few(ids);
-            return Ok(());
-        }
-        let encoding = self.encoding;
-        // A token may have found no room in the table.
-        let whole = encoding.whole_piece(piece.as_bytes());
-        let ids = match &whole {
-            Some(id) => std::slice::from_ref(id),
-            None => merger.merge(encoding.pairs(), encoding.byte_ids(), piece.as_bytes(), interrupt)?,
-        };
         sink.put(ids);
-        if let Some(ids) = Ids::new(ids) {
-            short.insert(place, key, ids);
+        ids.clear();
+        let pieces = boundaries.count();
+        if pieces == 0 {
+            // A long one has not ended yet.
+            return interrupt.check();
         }
-        Ok(())
-    }
-
-    fn encode_long(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        let piece = piece.as_bytes();
-        if let Some(id) = self.encoding.whole_piece(piece) {
-            sink.put(&[id]);
-            return Ok(());
-        }
-        let Scratch { cache, merger, .. } = &mut *self.scratch;
-        match cache.get(piece) {
-            Ok(ids) => sink.put(ids),
-            Err(place) => {
-                let ids = merger.merge(self.encoding.pairs(), self.encoding.byte_ids(), piece, interrupt)?;
-                sink.put(ids);
-                if let Some(place) = place {
-                    cache.insert(place, piece, ids);
-                }
-            }
-        }
-        Ok(())
+        let bytes = boundaries.bytes();
+        self.check(bytes + pieces * self.encoding.pattern().work_of_a_piece(), interrupt)
     }
 
     /// Encodes one piece.
     pub fn encode_piece(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
         self.check(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
-        if piece.len() > table::LONGEST {
-            return self.encode_long(piece, sink, interrupt);
-        }
-        let key = Key::new(piece.as_bytes(), 0, piece.len());
-        match self.tokens.get(self.tokens.place(key), key) {
-            Some(ids) => sink.put_few(ids),
-            None => self.encode_short(piece, key, sink, interrupt)?,
-        }
+        let Scratch { cache, merger, batch } = &mut *self.scratch;
+        let (piece, ids) = (piece.as_bytes(), &mut batch.ids);
+        let key = key_of(piece, 0, piece.len());
+        put_any(self.encoding, cache, merger, piece, key, key.hash(), ids, interrupt)?;
+        sink.put(ids);
+        ids.clear();
         Ok(())
     }
+}
+
+#[inline(always)]
+fn key_of(text: &[u8], start: usize, end: usize) -> Key {
+    if end - start <= LONGEST { Key::new(text, start, end - start) } else { Key::hashed(&text[start..end]) }
+}
+
+/// Appends the ids of any piece: from the cache, or else merged, and the cache keeps them.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+fn put_any(
+    encoding: &Encoding,
+    cache: &mut Cache,
+    merger: &mut Merger,
+    piece: &[u8],
+    key: Key,
+    hash: u64,
+    ids: &mut Vec<TokenId>,
+    interrupt: &dyn Interrupt,
+) -> Result<()> {
+    if cache.find(hash, key, piece, ids) {
+        return Ok(());
+    }
+    let whole = encoding.whole_piece(piece);
+    let merged = match &whole {
+        Some(id) => std::slice::from_ref(id),
+        None => merger.merge(encoding.pairs(), piece, interrupt)?,
+    };
+    ids.extend_from_slice(merged);
+    cache.insert(hash, key, piece, merged);
+    Ok(())
 }

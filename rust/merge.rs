@@ -1,12 +1,14 @@
 //! Piece -> ids: of all adjacent pairs that have a rule, the lowest-ranked, and of those the
 //! leftmost, is merged; then again, until no rule applies (DESIGN section 3, stage 4).
 //!
-//! [`Merger::merge`] picks one of two ways to the same result by the length of the piece:
-//! - [`merge_small`]: symbols in two short arrays, a scan for the minimum before every merge.
-//!   O(n²), no set-up: fastest up to [`SMALL`] bytes (figures in `rust/DESIGN.md`).
-//! - [`Merger::merge_large`]: a binary heap of (rank, position) over a linked list. O(n log n) time,
-//!   about 40 bytes of memory per byte of the piece, no recursion. Entries are never removed early: an entry is
-//!   stale, and skipped, when the pair at its position no longer has its rank.
+//! A piece falls apart where no token has the two bytes side by side ([`APART`]); each part is merged by one of two
+//! ways to the same result:
+//! - [`merge_short`]: an array of what each pair makes, and the minimum of all of it before every merge. As
+//!   long as the array is, whatever the part: no branch for the processor to guess wrong. Fastest up to
+//!   [`SHORT`] bytes (figures in `rust/DESIGN.md`).
+//! - [`Long::merge`]: a binary heap of (symbol, position) over a linked list. O(n log n) time, about 40 bytes of
+//!   memory for each byte of the part, no recursion. Entries are never removed early: an entry is stale, and
+//!   skipped, when the pair at its position no longer makes its symbol.
 //!
 //! Sennrich et al. 2016 (arXiv 1508.07909) describe the merging, section 3.2; the priority queue with
 //! stale entries is the standard way to make it O(n log n).
@@ -14,13 +16,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::encoding::{Rank, TokenId};
-use crate::error::Result;
-use crate::interrupt::{Interrupt, MERGES_BETWEEN_CHECKS};
-use crate::pair_table::PairTable;
+use crate::encoding::TokenId;
+use crate::error::{Error, Result};
+use crate::interrupt::{Interrupt, MERGES_BETWEEN_CHECKS, TEXT_BETWEEN_CHECKS};
+use crate::pair_table::{APART, NONE, PairTable, Symbol};
 
-/// The longest piece, in bytes, that is merged by scanning.
-pub const SMALL: usize = 64;
+/// The longest part, in bytes, that is merged without a heap.
+pub const SHORT: usize = 64;
+
+/// Pieces are shorter than this, so that positions in one fit 32 bits with a value to spare.
+const MOST_BYTES: usize = u32::MAX as usize;
 
 /// Bytes of the longest piece whose buffers are kept for the next: some 40 times as much memory.
 const KEPT: usize = 1 << 16;
@@ -32,57 +37,142 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Default)]
 pub struct Merger {
     ids: Vec<TokenId>,
-    ranks: Vec<Rank>,
+    long: Long,
+}
+
+#[derive(Default)]
+struct Long {
+    symbols: Vec<Symbol>,
+    /// What the symbol here and the one after it make.
+    makes: Vec<Symbol>,
     previous: Vec<u32>,
     next: Vec<u32>,
     heap: BinaryHeap<Reverse<u64>>,
 }
 
 impl Merger {
-    /// The ids of `piece`, whose bytes have the ids `bytes`.
-    pub fn merge(
-        &mut self,
-        pairs: &PairTable,
-        bytes: &[TokenId; 256],
-        piece: &[u8],
-        interrupt: &dyn Interrupt,
-    ) -> Result<&[TokenId]> {
+    pub fn merge(&mut self, pairs: &PairTable, piece: &[u8], interrupt: &dyn Interrupt) -> Result<&[TokenId]> {
+        if piece.len() >= MOST_BYTES {
+            let message = format!("a piece of {} bytes, expected less than {MOST_BYTES}", piece.len());
+            return Err(Error::InvalidText(message));
+        }
         self.ids.clear();
-        self.ids.extend(piece.iter().map(|&b| bytes[b as usize]));
-        if piece.len() <= SMALL {
-            let length = merge_small(pairs, &mut self.ids);
-            self.ids.truncate(length);
-        } else {
-            self.merge_large(pairs, interrupt)?;
+        self.ids.reserve(piece.len());
+        let (mut start, mut check_at) = (0, TEXT_BETWEEN_CHECKS);
+        for end in 1..=piece.len() {
+            if end == piece.len() || pairs.of_bytes(piece[end - 1], piece[end]) == APART {
+                self.merge_part(pairs, &piece[start..end], interrupt)?;
+                start = end;
+                if end > check_at {
+                    interrupt.check()?;
+                    check_at = end + TEXT_BETWEEN_CHECKS;
+                }
+            }
         }
         Ok(&self.ids)
     }
 
+    #[inline(always)]
+    fn merge_part(&mut self, pairs: &PairTable, part: &[u8], interrupt: &dyn Interrupt) -> Result<()> {
+        let ids = &mut self.ids;
+        match *part {
+            [byte] => ids.push(pairs.id(byte as Symbol)),
+            [left, right] => match pairs.of_bytes(left, right) {
+                NONE => ids.extend([left, right].map(|byte| pairs.id(byte as Symbol))),
+                makes => ids.push(pairs.id(makes)),
+            },
+            _ => match part.len() {
+                0..=8 => merge_short::<8>(pairs, part, ids),
+                9..=16 => merge_short::<16>(pairs, part, ids),
+                17..=32 => merge_short::<32>(pairs, part, ids),
+                33..=SHORT => merge_short::<SHORT>(pairs, part, ids),
+                _ => self.long.merge(pairs, part, ids, interrupt)?,
+            },
+        }
+        Ok(())
+    }
+
     /// Gives back what a very long piece made the buffers grow to.
     pub fn trim(&mut self) {
-        if self.ids.capacity() > KEPT {
+        if self.ids.capacity() > KEPT || self.long.symbols.capacity() > KEPT {
             *self = Merger::default();
         }
     }
+}
 
-    fn merge_large(&mut self, pairs: &PairTable, interrupt: &dyn Interrupt) -> Result<()> {
-        let Merger { ids, ranks, previous, next, heap } = self;
-        let length = ids.len() as u32; // `Pattern` cuts pieces shorter than 2^32 bytes
+/// Appends the ids of a part of 2 to `N` bytes; `N` is a power of two up to 64.
+fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], ids: &mut Vec<TokenId>) {
+    // What a pair makes, above its position: the least is the one to merge. And a bit for each symbol's position.
+    let candidate = |makes: Symbol, at: usize| if makes >= NONE { u64::MAX } else { (makes as u64) << 6 | at as u64 };
+    let mut candidates = [u64::MAX; N];
+    let mut symbols = [0; N];
+    let mut positions = u64::MAX >> (64 - part.len());
+    symbols[0] = part[0] as Symbol;
+    for (at, pair) in part.windows(2).enumerate() {
+        symbols[at + 1] = pair[1] as Symbol;
+        candidates[at] = candidate(pairs.of_bytes(pair[0], pair[1]), at);
+    }
+    loop {
+        // Halves against each other: a chain of six steps for 64, where one by one is a chain of 64.
+        let (mut least, mut width) = (candidates, N);
+        while width > 1 {
+            width /= 2;
+            for at in 0..width {
+                least[at] = least[at].min(least[at + width]);
+            }
+        }
+        let best = least[0];
+        if best == u64::MAX {
+            break;
+        }
+        let (at, made) = ((best & 63) as usize % N, (best >> 6) as Symbol);
+        let behind = positions & (!1 << at);
+        let merged = behind.trailing_zeros() as usize % N;
+        positions &= !(1 << merged);
+        candidates[merged] = u64::MAX;
+        symbols[at] = made;
+
+        let behind = behind & behind.wrapping_sub(1);
+        let next = behind.trailing_zeros() as usize % N;
+        let makes = pairs.get(made, symbols[next]);
+        candidates[at] = if behind == 0 { u64::MAX } else { candidate(makes, at) };
+
+        let before = positions & ((1 << at) - 1);
+        if before != 0 {
+            let previous = before.ilog2() as usize % N;
+            candidates[previous] = candidate(pairs.get(symbols[previous], made), previous);
+        }
+    }
+    while positions != 0 {
+        ids.push(pairs.id(symbols[positions.trailing_zeros() as usize % N]));
+        positions &= positions - 1;
+    }
+}
+
+impl Long {
+    /// Appends the ids of a part.
+    fn merge(
+        &mut self,
+        pairs: &PairTable,
+        part: &[u8],
+        ids: &mut Vec<TokenId>,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        let Long { symbols, makes, previous, next, heap } = self;
+        let length = part.len() as u32;
+        symbols.clear();
+        symbols.extend(part.iter().map(|&byte| byte as Symbol));
         previous.clear();
         previous.extend((0..length).map(|at| at.wrapping_sub(1)));
         next.clear();
         next.extend((1..length).chain([NOWHERE]));
-        ranks.clear();
-        ranks.extend(ids.windows(2).map(|pair| pairs.get(pair[0], pair[1]).0));
-        ranks.push(Rank::NONE);
+        makes.clear();
+        makes.extend(part.windows(2).map(|pair| pairs.of_bytes(pair[0], pair[1])));
+        makes.push(NONE);
         let mut entries = std::mem::take(heap).into_vec();
         entries.clear();
         entries.extend(
-            ranks
-                .iter()
-                .zip(0u32..)
-                .filter(|(rank, _)| **rank != Rank::NONE)
-                .map(|(rank, at)| Reverse(entry(*rank, at))),
+            makes.iter().zip(0..).filter(|(makes, _)| **makes < NONE).map(|(makes, at)| Reverse(entry(*makes, at))),
         );
         *heap = BinaryHeap::from(entries);
 
@@ -93,15 +183,15 @@ impl Merger {
                 interrupt.check()?;
                 until_check = MERGES_BETWEEN_CHECKS;
             }
-            let (rank, at) = (Rank((top >> 32) as u32), top as u32 as usize);
-            if ranks[at] != rank {
+            let (made, at) = ((top >> 32) as Symbol, top as u32 as usize);
+            if makes[at] != made {
                 continue; // stale
             }
+            symbols[at] = made;
             let right = next[at] as usize;
-            ids[at] = pairs.get(ids[at], ids[right]).1;
             let after = next[right];
             next[at] = after;
-            ranks[right] = Rank::NONE;
+            makes[right] = NONE;
             if after != NOWHERE {
                 previous[after as usize] = at as u32;
             }
@@ -109,76 +199,43 @@ impl Merger {
                 if left == NOWHERE {
                     continue;
                 }
-                let rank = match right {
-                    NOWHERE => Rank::NONE,
-                    _ => pairs.get(ids[left as usize], ids[right as usize]).0,
+                let made = match right {
+                    NOWHERE => NONE,
+                    _ => pairs.get(symbols[left as usize], symbols[right as usize]),
                 };
-                ranks[left as usize] = rank;
-                if rank != Rank::NONE {
-                    heap.push(Reverse(entry(rank, left)));
+                makes[left as usize] = made;
+                if made < NONE {
+                    heap.push(Reverse(entry(made, left)));
                 }
             }
         }
 
-        // Keep the symbols that are still on the list, in order.
-        let (mut at, mut kept) = (0u32, 0usize);
+        let mut at = 0;
         while at != NOWHERE {
-            ids[kept] = ids[at as usize];
-            kept += 1;
+            ids.push(pairs.id(symbols[at as usize]));
             at = next[at as usize];
         }
-        ids.truncate(kept);
         Ok(())
     }
 }
 
-fn entry(rank: Rank, at: u32) -> u64 {
-    (rank.0 as u64) << 32 | at as u64
-}
-
-/// Merges in place and returns how many ids are left at the front.
-fn merge_small(pairs: &PairTable, ids: &mut [TokenId]) -> usize {
-    let mut length = ids.len();
-    let mut ranks = [Rank::NONE; SMALL];
-    for at in 1..length {
-        ranks[at - 1] = pairs.get(ids[at - 1], ids[at]).0;
-    }
-    loop {
-        let (mut best, mut at) = (Rank::NONE, 0);
-        for (i, &rank) in ranks[..length.saturating_sub(1)].iter().enumerate() {
-            if rank < best {
-                (best, at) = (rank, i);
-            }
-        }
-        if best == Rank::NONE {
-            return length;
-        }
-        ids[at] = pairs.get(ids[at], ids[at + 1]).1;
-        ids.copy_within(at + 2..length, at + 1);
-        ranks.copy_within(at + 2..length, at + 1);
-        length -= 1;
-        ranks[length - 1] = Rank::NONE;
-        if at + 1 < length {
-            ranks[at] = pairs.get(ids[at], ids[at + 1]).0;
-        }
-        if at > 0 {
-            ranks[at - 1] = pairs.get(ids[at - 1], ids[at]).0;
-        }
-    }
+fn entry(makes: Symbol, at: u32) -> u64 {
+    (makes as u64) << 32 | at as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::builtin;
     use crate::interrupt::Never;
 
     #[test]
     fn a_very_long_piece_leaves_no_large_buffers() {
+        let encoding = builtin::load("gpt2").unwrap();
         let mut merger = Merger::default();
-        let (pairs, bytes) = (PairTable::with_capacity(0), std::array::from_fn(|byte| byte as TokenId));
         for (length, kept) in [(KEPT / 2, true), (KEPT * 2, false)] {
-            let ids = merger.merge(&pairs, &bytes, &vec![7; length], &Never).map(<[TokenId]>::len);
-            assert_eq!(ids, Ok(length));
+            let ids = merger.merge(encoding.pairs(), &vec![b'a'; length], &Never).map(<[TokenId]>::len);
+            assert_eq!(ids, Ok(length / 4));
             merger.trim();
             assert_eq!(merger.ids.capacity() > 0, kept);
         }

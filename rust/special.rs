@@ -1,13 +1,16 @@
 //! Stage 1: the text is cut at the literals of special tokens.
 //!
 //! At each place the longest literal wins, whatever order they were given in; a match ends before
-//! the next one is sought. An Aho-Corasick automaton finds them in one pass, however many there are: daachorse,
-//! because it is built in linear time (aho-corasick took minutes for the 400,000 literals that some add).
+//! the next one is sought. Literals mostly begin alike (`<|`), and text hardly ever does: then that beginning is
+//! searched for, and each place where it is looked at. Where there are too many lengths for that, an
+//! Aho-Corasick automaton finds all in one pass: daachorse, because it is built in linear time (aho-corasick took
+//! minutes for the 400,000 literals that some add).
 
 use std::ops::Range;
 
 use daachorse::{DoubleArrayAhoCorasick, DoubleArrayAhoCorasickBuilder, MatchKind};
 use hashbrown::HashMap;
+use memchr::memmem;
 
 use crate::encoding::{MAX_ID, TokenId};
 use crate::error::{Error, Position, Result, quote};
@@ -22,11 +25,26 @@ pub struct SpecialTokens {
 
 /// Finds the literals of some special tokens.
 struct Finder {
-    /// `None` without literals.
-    automaton: Option<DoubleArrayAhoCorasick<TokenId>>,
+    search: Search,
     /// Bytes of the longest literal.
     longest: usize,
 }
+
+enum Search {
+    /// There are no literals.
+    Nothing,
+    Beginning {
+        beginning: memmem::Finder<'static>,
+        /// Longest first.
+        lengths: Vec<usize>,
+        ids: HashMap<Box<[u8]>, TokenId>,
+    },
+    Automaton(DoubleArrayAhoCorasick<TokenId>),
+}
+
+/// What looking at one place may cost: so many look-ups, of so many bytes.
+const MOST_LENGTHS: usize = 32;
+const MOST_BYTES: usize = 128;
 
 /// What to do with the literals of special tokens in a text.
 pub enum Special {
@@ -137,27 +155,31 @@ impl SpecialTokens {
 
 impl Finder {
     fn new(tokens: Vec<(&str, TokenId)>) -> Result<Self> {
-        let longest = tokens.iter().map(|(literal, _)| literal.len()).max().unwrap_or(0);
-        if tokens.is_empty() {
-            return Ok(Finder { automaton: None, longest });
-        }
-        let builder = DoubleArrayAhoCorasickBuilder::new().match_kind(MatchKind::LeftmostLongest);
-        let automaton = builder.build_with_values(tokens);
-        let automaton = automaton.map_err(|error| Error::file(format!("special tokens: {error}")))?;
-        Ok(Finder { automaton: Some(automaton), longest })
+        let mut lengths: Vec<usize> = tokens.iter().map(|(literal, _)| literal.len()).collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        lengths.dedup();
+        let Some(&longest) = lengths.first() else { return Ok(Finder { search: Search::Nothing, longest: 0 }) };
+        let beginning = common_beginning(&tokens);
+        let search = if beginning.is_empty() || lengths.len() > MOST_LENGTHS || longest > MOST_BYTES {
+            Search::automaton(tokens)?
+        } else {
+            let beginning = memmem::Finder::new(beginning).into_owned();
+            let ids = tokens.into_iter().map(|(literal, id)| (literal.as_bytes().into(), id)).collect();
+            Search::Beginning { beginning, lengths, ids }
+        };
+        Ok(Finder { search, longest })
     }
 
     /// The first literal from byte `start` on, and its token.
     fn find(&self, text: &str, start: usize, interrupt: &dyn Interrupt) -> Result<Option<(Range<usize>, TokenId)>> {
-        let Some(automaton) = &self.automaton else { return Ok(None) };
         // In windows, to look for interrupts in between. A literal that starts in one may end behind it.
         for window in (start..text.len()).step_by(WINDOW) {
             let last = (window + WINDOW).min(text.len());
             let seen = &text.as_bytes()[window..(last + self.longest - 1).min(text.len())];
-            if let Some(found) = automaton.leftmost_find_iter(seen).next()
-                && window + found.start() < last
+            if let Some((found, id)) = self.search.first(seen)
+                && window + found.start < last
             {
-                return Ok(Some((window + found.start()..window + found.end(), found.value())));
+                return Ok(Some((window + found.start..window + found.end, id)));
             }
             if last < text.len() {
                 interrupt.check()?;
@@ -167,6 +189,47 @@ impl Finder {
     }
 }
 
+impl Search {
+    fn automaton(tokens: Vec<(&str, TokenId)>) -> Result<Self> {
+        let builder = DoubleArrayAhoCorasickBuilder::new().match_kind(MatchKind::LeftmostLongest);
+        match builder.build_with_values(tokens) {
+            Ok(automaton) => Ok(Search::Automaton(automaton)),
+            Err(error) => Err(Error::file(format!("special tokens: {error}"))),
+        }
+    }
+
+    fn first(&self, text: &[u8]) -> Option<(Range<usize>, TokenId)> {
+        match self {
+            Search::Nothing => None,
+            Search::Beginning { beginning, lengths, ids } => {
+                // Not `find_iter`, which passes over a beginning that overlaps the one before it.
+                let mut from = 0;
+                while let Some(start) = beginning.find(&text[from..]).map(|at| from + at) {
+                    let mut ends = lengths.iter().map(|length| start + length);
+                    let found = ends.find_map(|end| Some((start..end, *ids.get(text.get(start..end)?)?)));
+                    if found.is_some() {
+                        return found;
+                    }
+                    from = start + 1;
+                }
+                None
+            }
+            Search::Automaton(automaton) => {
+                automaton.leftmost_find_iter(text).next().map(|found| (found.start()..found.end(), found.value()))
+            }
+        }
+    }
+}
+
+/// What all literals begin with.
+fn common_beginning<'t>(tokens: &[(&'t str, TokenId)]) -> &'t [u8] {
+    let mut literals = tokens.iter().map(|(literal, _)| literal.as_bytes());
+    let first = literals.next().unwrap_or_default();
+    let length = literals
+        .fold(first.len(), |length, literal| first[..length].iter().zip(literal).take_while(|(a, b)| a == b).count());
+    &first[..length]
+}
+
 /// Text that is searched between two looks for an interrupt.
 const WINDOW: usize = 1 << 20;
 
@@ -174,6 +237,7 @@ const WINDOW: usize = 1 << 20;
 mod tests {
     use super::*;
     use crate::interrupt::Never;
+    use proptest::prelude::*;
 
     fn cut(tokens: &[(&str, TokenId)], text: &'static str, special: Special) -> Vec<Segment<'static>> {
         let tokens = SpecialTokens::new(tokens.iter().map(|(l, id)| (l.to_string(), *id)).collect()).unwrap();
@@ -195,6 +259,20 @@ mod tests {
         assert_eq!(cut(&[("<a><b>", 2), ("<a>", 1)], "x<a><b><a><b", super::Special::Parse), expected);
         assert_eq!(cut(&[("<a>", 1)], "x<a>", super::Special::Text), vec![Ordinary("x<a>")]);
         assert_eq!(cut(&[("<a>", 1)], "", super::Special::Parse), vec![]);
+    }
+
+    proptest! {
+        #[test]
+        fn either_search_finds_the_same(
+            literals in proptest::collection::hash_set("<[ab<]{0,3}", 1..6),
+            text in "[ab<é]{0,40}",
+        ) {
+            let tokens: Vec<_> = literals.iter().map(String::as_str).zip(0..).collect();
+            let finder = Finder::new(tokens.clone()).unwrap();
+            let by_beginning = matches!(finder.search, Search::Beginning { .. });
+            prop_assert!(by_beginning);
+            prop_assert_eq!(finder.search.first(text.as_bytes()), Search::automaton(tokens).unwrap().first(text.as_bytes()));
+        }
     }
 
     #[test]

@@ -1,118 +1,207 @@
-//! Short piece -> a few ids, in one cache line.
+//! Piece -> up to four ids, in one cache line.
 //!
-//! An entry is 32 bytes: the piece (up to 15 bytes and its length, as one 16-byte key) and up to four ids.
-//! Two entries make a bucket, which is a cache line; a piece's hash names its bucket, and it is in that bucket
-//! or not in the table. So a look-up is one line of memory, two comparisons, and no branch but the last.
+//! An entry is 32 bytes: 16 for the piece, 16 for the ids. A piece of up to 15 bytes is its own key, with its
+//! length; a longer one has a hash for a key, and whoever asks must compare the bytes (`cache.rs`). Two entries make a
+//! bucket, which is a cache line, and a key's hash names its bucket. So a look-up is one line of memory, two
+//! comparisons, and no branch but the last.
 //!
-//! The same table serves twice: read-only and shared, with every token that is a whole piece
-//! ([`PieceTable::of_tokens`]), and private to a thread, for the pieces that had to be merged. A new entry
-//! takes the first place of its bucket and moves what was there to the second. What is in a table never
-//! changes an id, only the time.
+//! A new entry takes the first place of its bucket, what was there moves to the second place, and what was
+//! there to the second place of the neighbouring bucket, where [`PieceTable::find_moved`] finds it. So the table
+//! forgets what was not asked for lately, and three pieces that share a bucket do not push each other out.
 
-use crate::encoding::{Encoding, Rules, TokenId};
-use crate::interrupt::Never;
-use crate::merge::Merger;
+use crate::encoding::TokenId;
 
-/// The longest piece, and the most ids, that an entry holds.
+/// The longest piece that is its own key.
 pub const LONGEST: usize = 15;
+
+/// The most ids that an entry holds itself.
 pub const MOST_IDS: usize = 4;
 
-/// A piece of 1 to [`LONGEST`] bytes, zeros behind it, its length in the last byte.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// A piece of 1 to [`LONGEST`] bytes, zeros behind it, its length in the last byte; or a hash of a longer one,
+/// with [`HASHED`] in the last byte.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key {
     front: u64,
     back: u64,
 }
 
-/// Up to four ids, and in the top byte of the last place their number: ids are below 2^24.
+const HASHED: u64 = 0xff;
+
+/// The ids of a piece; or where they are. In the top byte of the last place (ids are below 2^24) is the number
+/// of ids, or [`ELSEWHERE`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ids([u32; MOST_IDS]);
+pub struct Entry([u32; MOST_IDS]);
+
+const ELSEWHERE: u32 = 0xff;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Bucket {
     keys: [Key; 2],
-    ids: [Ids; 2],
+    entries: [Entry; 2],
 }
 
 /// A larger budget is not used up.
-const MOST: usize = 1 << 30;
+const MOST: usize = 1 << 36;
 
 pub struct PieceTable {
     /// The memory: zeros, so that the system provides it only as it is used. No piece is empty, so no key is
     /// zero, and zeros are empty buckets.
     words: Vec<u64>,
-    /// Where the first bucket begins, at the start of a cache line.
+    /// Where the first bucket begins, at the start of a page.
     first: usize,
-    /// A power of two, or 0.
+    /// A power of two.
     buckets: usize,
 }
+
+/// Bits to keep of 16 bytes, by the length of the piece that begins there.
+static MASKS: [u128; LONGEST + 1] = {
+    let mut masks = [0; LONGEST + 1];
+    let mut length = 1;
+    while length <= LONGEST {
+        masks[length] = u128::MAX >> (128 - 8 * length);
+        length += 1;
+    }
+    masks
+};
 
 impl Key {
     /// Of no piece.
     pub const NONE: Key = Key { front: 0, back: 0 };
 
-    /// The key of the `length` bytes at `start` of `text`; `length` is 1 to [`LONGEST`].
+    /// The key of the piece of `length` bytes at `start` of `text`; `length` is 1 to [`LONGEST`].
     #[inline(always)]
     pub fn new(text: &[u8], start: usize, length: usize) -> Key {
         let bytes = match text.get(start..start + 16) {
             Some(bytes) => bytes.try_into().unwrap_or_default(),
-            None => {
-                // At the end of the text: nothing beyond it is read.
-                let mut bytes = [0; 16];
-                bytes[..length].copy_from_slice(&text[start..start + length]);
-                bytes
-            }
+            None => Self::at_the_end(text, start, length),
         };
-        let kept = u128::from_le_bytes(bytes) & (u128::MAX >> (128 - 8 * length));
-        let key = kept | (length as u128) << 120;
-        Key { front: key as u64, back: (key >> 64) as u64 }
+        let key = u128::from_le_bytes(bytes) & MASKS[length % MASKS.len()];
+        Key { front: key as u64, back: (key >> 64) as u64 | (length as u64) << 56 }
     }
 
-    /// Well mixed in its high bits.
+    /// Nothing beyond the text is read.
     #[inline(always)]
-    fn hash(self) -> u64 {
+    fn at_the_end(text: &[u8], start: usize, length: usize) -> [u8; 16] {
+        if let Some(last) = text.last_chunk() {
+            // The last 16 bytes, moved down.
+            return (u128::from_le_bytes(*last) >> (8 * (start + 16 - text.len()))).to_le_bytes();
+        }
+        let mut bytes = [0; 16];
+        bytes[..length].copy_from_slice(&text[start..start + length]);
+        bytes
+    }
+
+    /// The key of a piece of more than [`LONGEST`] bytes: others may have the same.
+    pub fn hashed(piece: &[u8]) -> Key {
+        let mut key = Key { front: piece.len() as u64, back: 0 };
+        let mut mix = |bytes: &[u8; 16]| {
+            let bytes = u128::from_le_bytes(*bytes);
+            let (front, back) = (key.front ^ bytes as u64, key.back ^ (bytes >> 64) as u64);
+            (key.front, key.back) = (Key { front, back }.hash(), front.rotate_left(29).wrapping_add(back));
+        };
+        let (chunks, _) = piece.as_chunks();
+        chunks.iter().for_each(&mut mix);
+        if let Some(last) = piece.last_chunk() {
+            mix(last);
+        }
+        Key { front: key.front, back: key.back | HASHED << 56 }
+    }
+
+    /// Well mixed in its low bits.
+    #[inline(always)]
+    pub fn hash(self) -> u64 {
         let mixed = (self.front as u128 ^ 0x9E37_79B9_7F4A_7C15) * (self.back as u128 ^ 0xD6E8_FEB8_6659_FD93);
         (mixed as u64) ^ (mixed >> 64) as u64
     }
+
+    fn is_none(self) -> bool {
+        self.back == 0
+    }
 }
 
-impl Ids {
-    pub fn new(ids: &[TokenId]) -> Option<Ids> {
-        let mut packed = [0; MOST_IDS];
-        packed.get_mut(..ids.len())?.copy_from_slice(ids);
-        packed[MOST_IDS - 1] |= (ids.len() as u32) << 24;
-        Some(Ids(packed))
+impl Entry {
+    /// `None` for more ids than fit.
+    pub fn new(ids: &[TokenId]) -> Option<Entry> {
+        let mut places = [0; MOST_IDS];
+        places.get_mut(..ids.len())?.copy_from_slice(ids);
+        places[MOST_IDS - 1] |= (ids.len() as u32) << 24;
+        Some(Entry(places))
     }
 
+    /// `count` ids, and at `position` something that leads to them.
+    pub fn elsewhere(position: u64, count: u32) -> Entry {
+        Entry([position as u32, (position >> 32) as u32, count, ELSEWHERE << 24])
+    }
+
+    /// How many ids it holds itself; more than [`MOST_IDS`] if they are elsewhere.
     #[inline(always)]
     pub fn count(self) -> usize {
         (self.0[MOST_IDS - 1] >> 24) as usize
     }
 
-    /// The ids; places from [`Ids::count`] on mean nothing.
+    /// The ids; places from [`Entry::count`] on mean nothing.
     #[inline(always)]
     pub fn places(self) -> [TokenId; MOST_IDS] {
         let [a, b, c, d] = self.0;
         [a, b, c, d & 0xff_ffff]
     }
+
+    /// Appends the ids, which must not be elsewhere.
+    #[inline(always)]
+    pub fn append_to(self, ids: &mut Vec<TokenId>) {
+        ids.reserve(MOST_IDS);
+        let length = ids.len();
+        // SAFETY: there is room for four more, all of them are written, and at most four count.
+        unsafe {
+            ids.as_mut_ptr().add(length).cast::<[TokenId; MOST_IDS]>().write_unaligned(self.places());
+            ids.set_len(length + self.count().min(MOST_IDS));
+        }
+    }
+
+    /// What [`Entry::elsewhere`] was told.
+    pub fn position_and_count(self) -> Option<(u64, u32)> {
+        let [low, high, count, tag] = self.0;
+        (tag >> 24 == ELSEWHERE).then_some(((high as u64) << 32 | low as u64, count))
+    }
 }
 
 impl PieceTable {
-    /// With the most buckets that fit into `bytes`; with none, it keeps nothing.
+    /// With as many buckets as fit into `bytes`, a power of two, and one at least.
     pub fn new(bytes: usize) -> Self {
-        let buckets = (bytes.min(MOST) / size_of::<Bucket>() + 1).next_power_of_two() / 2;
-        let a_bucket = size_of::<Bucket>() / size_of::<u64>();
-        let words = vec![0; (buckets + 1) * a_bucket];
-        let first = words.as_ptr().align_offset(align_of::<Bucket>());
-        PieceTable { words, first, buckets }
+        let buckets = 1 << (bytes.min(MOST) / size_of::<Bucket>()).max(1).ilog2();
+        let align = if buckets * size_of::<Bucket>() >= pages::HUGE { pages::HUGE } else { align_of::<Bucket>() };
+        let words = vec![0u64; (buckets * size_of::<Bucket>() + align) / size_of::<u64>()];
+        let first = (words.as_ptr() as usize).next_multiple_of(align) - words.as_ptr() as usize;
+        let table = PieceTable { words, first: first / size_of::<u64>(), buckets };
+        pages::advise_huge(table.buckets());
+        table
+    }
+
+    /// The memory that the buckets take.
+    pub fn bytes(&self) -> usize {
+        self.buckets * size_of::<Bucket>()
+    }
+
+    /// Twice as large, with all that this one holds.
+    pub fn doubled(&self) -> Self {
+        let mut table = PieceTable::new(2 * self.bytes());
+        for bucket in self.buckets() {
+            // The second place has what is older.
+            for at in [1, 0] {
+                if !bucket.keys[at].is_none() {
+                    table.insert(bucket.keys[at].hash(), bucket.keys[at], bucket.entries[at]);
+                }
+            }
+        }
+        table
     }
 
     #[inline(always)]
     fn buckets(&self) -> &[Bucket] {
         let first = self.words.as_ptr().wrapping_add(self.first);
-        // SAFETY: `new` made room for one bucket more than there are, of which aligning took less than one;
-        // `words` is never resized; and any words are a bucket, which is nothing but integers.
+        // SAFETY: `new` made room for the buckets and for what aligning the first one takes; `words` is never
+        // resized; and any words are a bucket, which is nothing but integers.
         unsafe { std::slice::from_raw_parts(first.cast(), self.buckets) }
     }
 
@@ -122,65 +211,73 @@ impl PieceTable {
         unsafe { std::slice::from_raw_parts_mut(first.cast(), self.buckets) }
     }
 
-    /// Every short token that its own bytes encode to. Frequent tokens have low ids and come first; what
-    /// finds its bucket full stays out.
-    pub fn of_tokens(encoding: &Encoding) -> Self {
-        let vocabulary = encoding.vocabulary();
-        let mut table = PieceTable::new((vocabulary.size() * size_of::<Bucket>() / 2).next_power_of_two());
-        let mut merger = Merger::default();
-        for (id, bytes) in vocabulary.ordinary().filter(|(_, bytes)| bytes.len() <= LONGEST) {
-            // A test has seen that all of a built-in's are; there is no need to find out at each load.
-            let reachable = match encoding.rules() {
-                Rules::TokenBytes => true,
-                Rules::Pairs(_) => {
-                    encoding.is_builtin()
-                        || merger
-                            .merge(encoding.pairs(), encoding.byte_ids(), bytes, &Never)
-                            .is_ok_and(|ids| ids == [id])
-                }
-            };
-            let key = Key::new(bytes, 0, bytes.len());
-            let place = table.place(key);
-            let bucket = &mut table.buckets_mut()[place];
-            if let (true, Some(ids), Some(free)) =
-                (reachable, Ids::new(&[id]), bucket.keys.iter().position(|k| k.back == 0))
-            {
-                (bucket.keys[free], bucket.ids[free]) = (key, ids);
-            }
-        }
-        table
+    #[inline(always)]
+    fn place(&self, hash: u64) -> usize {
+        hash as usize & (self.buckets - 1)
     }
 
-    /// The bucket of a key.
+    /// Sends for the line of memory that may hold a key with this hash.
     #[inline(always)]
-    pub fn place(&self, key: Key) -> usize {
-        key.hash() as usize & self.buckets.wrapping_sub(1)
-    }
-
-    #[inline(always)]
-    pub fn prefetch(&self, place: usize) {
+    pub fn prefetch(&self, hash: u64) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let bucket = self.buckets().as_ptr().wrapping_add(place);
-            // SAFETY: a prefetch reads nothing that the program can see, and no address is invalid for it.
+            let bucket = self.buckets().as_ptr().wrapping_add(self.place(hash));
+            // SAFETY: prefetching any address is harmless; it has no effect but on time.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket.cast()) };
         }
-        let _ = place;
+        let _ = hash;
     }
 
     #[inline(always)]
-    pub fn get(&self, place: usize, key: Key) -> Option<Ids> {
-        let bucket = self.buckets().get(place)?;
+    pub fn get(&self, hash: u64, key: Key) -> Option<Entry> {
+        let bucket = self.buckets().get(self.place(hash))?;
         let second = bucket.keys[1] == key;
         let at = second as usize;
-        (second | (bucket.keys[0] == key)).then(|| bucket.ids[at])
+        (second | (bucket.keys[0] == key)).then(|| bucket.entries[at])
     }
 
-    pub fn insert(&mut self, place: usize, key: Key, ids: Ids) {
-        if let Some(bucket) = self.buckets_mut().get_mut(place) {
-            bucket.keys = [key, bucket.keys[0]];
-            bucket.ids = [ids, bucket.ids[0]];
+    /// What others pushed out of its bucket, if it is still next to it. Insert it again, if so.
+    pub fn find_moved(&self, hash: u64, key: Key) -> Option<Entry> {
+        let bucket = self.buckets().get(self.place(hash) ^ 1)?;
+        (bucket.keys[1] == key).then(|| bucket.entries[1])
+    }
+
+    pub fn insert(&mut self, hash: u64, key: Key, entry: Entry) {
+        let place = self.place(hash);
+        let buckets = self.buckets_mut();
+        let bucket = &mut buckets[place];
+        if bucket.keys[0] == key {
+            bucket.entries[0] = entry;
+            return;
+        }
+        let (pushed_out, its_entry) = (bucket.keys[1], bucket.entries[1]);
+        bucket.keys = [key, bucket.keys[0]];
+        bucket.entries = [entry, bucket.entries[0]];
+        if pushed_out != key
+            && !pushed_out.is_none()
+            && let Some(neighbour) = buckets.get_mut(place ^ 1)
+        {
+            (neighbour.keys[1], neighbour.entries[1]) = (pushed_out, its_entry);
         }
     }
+}
+
+/// Large tables in large pages: a look-up in 16 MB of small ones is mostly a search for the page.
+mod pages {
+    /// The size of a huge page, where there are any.
+    pub const HUGE: usize = 1 << 21;
+
+    /// Asks for huge pages before the memory is used; whether the system has any changes only the time.
+    #[cfg(target_os = "linux")]
+    pub fn advise_huge<T>(memory: &[T]) {
+        let bytes = size_of_val(memory);
+        if bytes >= HUGE {
+            // SAFETY: the range is ours, and this advice does not change what it holds.
+            unsafe { libc::madvise(memory.as_ptr().cast_mut().cast(), bytes, libc::MADV_HUGEPAGE) };
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn advise_huge<T>(_memory: &[T]) {}
 }

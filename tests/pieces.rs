@@ -5,8 +5,8 @@
 use std::sync::LazyLock;
 
 use bpeline::error::Error;
-use bpeline::pretokenize::scanner::{Classify, Words, pieces_by};
-use bpeline::pretokenize::{GPT2_PATTERN, Pattern, regex::Engine, scalar};
+use bpeline::pretokenize::scanner::{Classify, Scanner, Words};
+use bpeline::pretokenize::{Boundaries, GPT2_PATTERN, Pattern, regex::Engine, scalar};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 
@@ -60,11 +60,10 @@ fn by_pattern(pattern: &Pattern, text: &str) -> Vec<String> {
 }
 
 fn by_blocks<C: Classify>(text: &str) -> Vec<String> {
-    let mut pieces = Vec::new();
-    let Ok(()) = pieces_by::<C, std::convert::Infallible>(text, |piece| {
-        pieces.push(piece.to_owned());
-        Ok(())
-    });
+    let (mut pieces, mut scanner, mut boundaries) = (Vec::new(), Scanner::new(text, 0), Boundaries::default());
+    while scanner.next_by::<C>(&mut boundaries) {
+        pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
+    }
     pieces
 }
 
@@ -80,13 +79,10 @@ fn by_characters(text: &str) -> Vec<String> {
 }
 
 fn by_engine(engine: &Engine, text: &str) -> Vec<String> {
-    let mut pieces = Vec::new();
-    engine
-        .pieces(text, |piece| {
-            pieces.push(piece.to_owned());
-            Ok(())
-        })
-        .unwrap();
+    let (mut pieces, mut matches, mut boundaries) = (Vec::new(), engine.matches(text, 0), Boundaries::default());
+    while matches.next(&mut boundaries).unwrap() {
+        pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
+    }
     pieces
 }
 
@@ -133,6 +129,17 @@ fn every_character_in_contexts() {
             assert_eq!(by_pattern(&pattern, &text), expected);
             text.clear();
         }
+    }
+}
+
+/// Longer than a batch, and than what is scanned between two looks for an interrupt.
+#[test]
+fn long_pieces_and_many() {
+    let pattern = Pattern::new(GPT2_PATTERN).unwrap();
+    let long = "x".repeat(300_000);
+    for text in [format!("{long} {long}1{long}"), "a ".repeat(5_000), format!(" {long}{}", "?x".repeat(400))] {
+        assert_eq!(by_pattern(&pattern, &text), by_characters(&text));
+        assert_eq!(by_blocks::<Words>(&text), by_characters(&text));
     }
 }
 

@@ -11,10 +11,12 @@ pub mod ranks;
 pub mod vocabulary;
 
 use std::collections::HashMap;
+
+use hashbrown::HashSet;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result, quote, show_bytes};
-use crate::pair_table::PairTable;
+use crate::pair_table::{MOST_SYMBOLS, PairTable, Rule};
 use crate::pretokenize::Pattern;
 use crate::special::SpecialTokens;
 pub use vocabulary::Vocabulary;
@@ -76,10 +78,14 @@ impl Encoding {
         let special_tokens = SpecialTokens::new(special_tokens)?;
         let vocabulary = Vocabulary::new(source, &tokens, &special_tokens)?;
         let byte_ids = byte_ids(source, &vocabulary)?;
-        let pairs = match &rules {
-            Rules::Pairs(merges) => pair_rules(source, &vocabulary, merges)?,
+        let all_rules = match &rules {
+            Rules::Pairs(merges) => one_a_token(pair_rules(source, &vocabulary, merges)?, &vocabulary, &byte_ids),
             Rules::TokenBytes => ranks::split_rules(&vocabulary),
         };
+        if all_rules.len() + 256 > MOST_SYMBOLS && vocabulary.size() > MOST_SYMBOLS {
+            return Err(Error::file(format!("{source}: too many tokens, expected at most {MOST_SYMBOLS}")));
+        }
+        let pairs = PairTable::new(&all_rules, &byte_ids, &vocabulary);
         let fingerprint = OnceLock::new();
         let is_builtin = false;
         Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
@@ -175,8 +181,9 @@ fn byte_ids(source: &str, vocabulary: &Vocabulary) -> Result<[TokenId; 256]> {
     Ok(ids)
 }
 
-fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<PairTable> {
-    let mut pairs = PairTable::with_capacity(merges.len());
+fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<Vec<Rule>> {
+    let mut rules = Vec::with_capacity(merges.len());
+    let mut seen = HashSet::with_capacity(merges.len());
     let mut joined = Vec::new();
     for (&(left, right), rank) in merges.iter().zip(0..) {
         joined.clear();
@@ -188,9 +195,41 @@ fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId
             let made = show_bytes(&joined);
             return Err(Error::file(format!("{source}: a rule makes {made}, which is not in the vocabulary")));
         };
-        if !pairs.insert(left, right, Rank(rank), id) {
+        if !seen.insert((left, right)) {
             return Err(Error::file(format!("{source}: the rule of {left} and {right} is repeated")));
         }
+        rules.push(Rule { left, right, rank: Rank(rank), id });
     }
-    Ok(pairs)
+    Ok(rules)
+}
+
+/// Where several rules make one token, the only one that ever does: the one that makes it of its bytes alone.
+///
+/// Whenever merging makes a token of some bytes of a piece, the merges among those bytes were, one after the other,
+/// the best of the pairs among them, which is how they would have gone had those bytes stood alone; so the
+/// last of them is the same everywhere.
+fn one_a_token(rules: Vec<Rule>, vocabulary: &Vocabulary, byte_ids: &[TokenId; 256]) -> Vec<Rule> {
+    let mut made_by = vec![0u32; vocabulary.size()];
+    rules.iter().for_each(|rule| made_by[rule.id as usize] += 1);
+    if made_by.iter().all(|&rules| rules <= 1) {
+        return rules;
+    }
+    let by_pair: hashbrown::HashMap<_, _> = rules.iter().map(|rule| ((rule.left, rule.right), *rule)).collect();
+    let merges = |id: TokenId| {
+        let bytes = vocabulary.ordinary_bytes(id).unwrap_or_default();
+        let mut ids: Vec<TokenId> = bytes.iter().map(|&byte| byte_ids[byte as usize]).collect();
+        let mut last = None;
+        while let Some((_, at, rule)) = ids
+            .windows(2)
+            .enumerate()
+            .filter_map(|(at, pair)| by_pair.get(&(pair[0], pair[1])).map(|rule| (rule.rank, at, *rule)))
+            .min_by_key(|(rank, at, _)| (*rank, *at))
+        {
+            ids.splice(at..at + 2, [rule.id]);
+            last = Some(rule);
+        }
+        last.filter(|_| ids == [id])
+    };
+    let kept: Vec<Option<Rule>> = (0..).zip(&made_by).map(|(id, &n)| if n > 1 { merges(id) } else { None }).collect();
+    rules.into_iter().filter(|rule| made_by[rule.id as usize] == 1 || kept[rule.id as usize] == Some(*rule)).collect()
 }

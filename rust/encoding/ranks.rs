@@ -2,7 +2,7 @@
 
 use super::{Encoding, MAX_ID, Parts, Rank, Rules, TokenId, Vocabulary};
 use crate::error::{Error, Result, show_bytes};
-use crate::pair_table::PairTable;
+use crate::pair_table::Rule;
 
 /// `ranks` in the order given; a rank is also the token's id. Gaps are allowed.
 pub fn from_ranks(
@@ -36,7 +36,7 @@ pub fn from_ranks(
 }
 
 /// Every way to split a token into two tokens is a rule that makes it.
-pub fn split_rules(vocabulary: &Vocabulary) -> PairTable {
+pub fn split_rules(vocabulary: &Vocabulary) -> Vec<Rule> {
     let mut rules = Vec::new();
     // Where no token has the length of a part, the part is none: a token of a megabyte has few cuts to try.
     let mut is_length = vec![false; vocabulary.longest() + 1];
@@ -47,13 +47,9 @@ pub fn split_rules(vocabulary: &Vocabulary) -> PairTable {
                 && is_length[bytes.len() - cut]
                 && let (Some(left), Some(right)) = (vocabulary.id(&bytes[..cut]), vocabulary.id(&bytes[cut..]))
             {
-                rules.push((left, right, id));
+                rules.push(Rule { left, right, rank: Rank(id), id });
             }
         }
     }
-    let mut pairs = PairTable::with_capacity(rules.len());
-    for (left, right, id) in rules {
-        pairs.insert(left, right, Rank(id), id);
-    }
-    pairs
+    rules
 }

@@ -17,9 +17,6 @@ pub const GPT2_PATTERN: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\
 /// The same pieces in tiktoken's spelling (possessive, so that its engine does not backtrack).
 const GPT2_PATTERN_TIKTOKEN: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
 
-/// Pieces are shorter than this, so that positions in one fit 32 bits with a value to spare.
-const MAX_PIECE: usize = u32::MAX as usize;
-
 pub struct Pattern {
     text: String,
     engine: Engine,
@@ -28,6 +25,108 @@ pub struct Pattern {
 enum Engine {
     Gpt2,
     Regex(regex::Engine),
+}
+
+/// The pieces of a text, some at a time.
+pub enum Batches<'t> {
+    Gpt2(scanner::Scanner<'t>),
+    Regex(regex::Matches<'t>),
+}
+
+impl Batches<'_> {
+    /// The next pieces, of which there may be none yet where one is long; false at the end of the text.
+    #[inline]
+    pub fn next(&mut self, boundaries: &mut Boundaries) -> Result<bool> {
+        match self {
+            Batches::Gpt2(scanner) => Ok(scanner.next(boundaries)),
+            Batches::Regex(matches) => matches.next(boundaries),
+        }
+    }
+}
+
+/// Where consecutive pieces begin and end, in bytes of their text: each begins where the one before it ends.
+#[derive(Clone)]
+pub struct Boundaries {
+    at: [usize; Boundaries::MOST_PIECES + 1],
+    length: usize,
+}
+
+impl Boundaries {
+    /// A batch is about this many pieces: enough to cover the trip to memory, few enough that what was fetched
+    /// is still there.
+    const ENOUGH: usize = 192;
+
+    /// A block of text adds up to 64 to what is not yet enough.
+    pub const MOST_PIECES: usize = Boundaries::ENOUGH + 64;
+
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.length.saturating_sub(1)
+    }
+
+    /// The start and the end of each piece.
+    #[inline]
+    pub fn pieces(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.at[..self.length].windows(2).map(|pair| (pair[0], pair[1]))
+    }
+
+    #[inline]
+    pub fn piece(&self, number: usize) -> (usize, usize) {
+        (self.at[number], self.at[number + 1])
+    }
+
+    /// Of all pieces.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        if self.length == 0 { 0 } else { self.last() - self.at[0] }
+    }
+
+    /// Forgets all pieces; the next begin at byte `start`.
+    #[inline]
+    fn begin(&mut self, start: usize) {
+        self.at[0] = start;
+        self.length = 1;
+    }
+
+    #[inline]
+    fn last(&self) -> usize {
+        self.at[self.length - 1]
+    }
+
+    #[inline]
+    fn is_enough(&self) -> bool {
+        self.length > Self::ENOUGH
+    }
+
+    #[inline]
+    fn push(&mut self, end: usize) {
+        self.at[self.length] = end;
+        self.length += 1;
+    }
+
+    /// An end at each bit of `mask`, the lowest bit at byte `first`. There must be room for 64.
+    #[inline(always)]
+    fn push_mask(&mut self, first: usize, mut mask: u64) {
+        let count = mask.count_ones() as usize;
+        let Some(room) = self.at[self.length..].first_chunk_mut::<64>() else { return };
+        // Eight at a time without asking for the end: what is too much is overwritten.
+        for eight in room.as_chunks_mut::<8>().0 {
+            for place in eight {
+                *place = first + mask.trailing_zeros() as usize;
+                mask &= mask.wrapping_sub(1);
+            }
+            if mask == 0 {
+                break;
+            }
+        }
+        self.length += count;
+    }
+}
+
+impl Default for Boundaries {
+    fn default() -> Self {
+        Boundaries { at: [0; Boundaries::MOST_PIECES + 1], length: 0 }
+    }
 }
 
 fn is_like_a_name(text: &str) -> bool {
@@ -59,39 +158,43 @@ impl Pattern {
         &self.text
     }
 
-    /// Calls `visit` with each piece of `text`, in order.
+    /// The pieces of `text` from the one that starts at byte `start` on, in batches.
     #[inline]
+    pub fn batches<'t>(&'t self, text: &'t str, start: usize) -> Batches<'t> {
+        match &self.engine {
+            // What lies in front of a piece does not matter to it.
+            Engine::Gpt2 => Batches::Gpt2(scanner::Scanner::new(text, start)),
+            Engine::Regex(engine) => Batches::Regex(engine.matches(text, start)),
+        }
+    }
+
+    /// Calls `visit` with each piece of `text`, in order.
     pub fn pieces<'t>(&self, text: &'t str, visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
         self.pieces_from(text, 0, visit)
     }
 
     /// The pieces of `text` from the one that starts at byte `start` on.
-    #[inline]
     pub fn pieces_from<'t>(
         &self,
         text: &'t str,
         start: usize,
         mut visit: impl FnMut(&'t str) -> Result<()>,
     ) -> Result<()> {
-        let checked = |piece: &'t str| {
-            if piece.len() >= MAX_PIECE {
-                let message = format!("a piece of {} bytes, expected less than {MAX_PIECE}", piece.len());
-                return Err(Error::InvalidText(message));
+        let mut boundaries = Boundaries::default();
+        let mut batches = self.batches(text, start);
+        while batches.next(&mut boundaries)? {
+            for (start, end) in boundaries.pieces() {
+                visit(&text[start..end])?;
             }
-            visit(piece)
-        };
-        match &self.engine {
-            // What lies in front of a piece does not matter to it.
-            Engine::Gpt2 => scanner::pieces(&text[start..], checked),
-            Engine::Regex(engine) => engine.pieces_from(text, start, checked),
         }
+        Ok(())
     }
 
     /// What finding one piece may cost, in bytes of ordinary work: some patterns look at all of the text for each.
     pub fn work_of_a_piece(&self) -> usize {
         match self.engine {
             Engine::Gpt2 => 0,
-            Engine::Regex(_) => 1 << 12,
+            Engine::Regex(_) => regex::WORK_OF_A_PIECE,
         }
     }
 

@@ -8,13 +8,18 @@
 
 use fancy_regex::Regex;
 
+use super::Boundaries;
 use crate::error::{Error, Result, quote};
+use crate::interrupt::TEXT_BETWEEN_CHECKS;
 
 /// Endings that give a whitespace character back, longest first.
 const ENDINGS: [&str; 2] = [r"|\s+(?!\S)|\s+", r"|\s+(?!\S)|\s"];
 
 /// Nothing is known of the pattern, but the ones in use take runs of a class after a short front.
 pub const SETTLES_AFTER: usize = 64;
+
+/// What finding one piece may cost, in bytes of ordinary work.
+pub const WORK_OF_A_PIECE: usize = 1 << 12;
 
 pub struct Engine {
     regex: Regex,
@@ -40,35 +45,9 @@ impl Engine {
         Ok(Engine { regex: whole, ending: None })
     }
 
-    pub fn pieces<'t>(&self, text: &'t str, visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
-        self.pieces_from(text, 0, visit)
-    }
-
-    pub fn pieces_from<'t>(
-        &self,
-        text: &'t str,
-        mut start: usize, // of the text that is in no piece yet
-        mut visit: impl FnMut(&'t str) -> Result<()>,
-    ) -> Result<()> {
-        let mut from = start; // where the next match is sought
-        while let Some((match_start, match_end)) = self.next_match(text, from)? {
-            if match_start == match_end {
-                from = match_end + text[match_end..].chars().next().map_or(1, char::len_utf8);
-                if from > text.len() {
-                    break;
-                }
-                continue;
-            }
-            if start < match_start {
-                visit(&text[start..match_start])?;
-            }
-            visit(&text[match_start..match_end])?;
-            (start, from) = (match_end, match_end);
-        }
-        if start < text.len() {
-            visit(&text[start..])?;
-        }
-        Ok(())
+    /// The pieces of `text` from byte `start` on.
+    pub fn matches<'t>(&'t self, text: &'t str, start: usize) -> Matches<'t> {
+        Matches { engine: self, text, start, from: start }
     }
 
     fn next_match(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>> {
@@ -88,5 +67,47 @@ impl Engine {
         let last = text[start..end].chars().next_back().map_or(0, char::len_utf8);
         let keeps_all = !by_ending || last == end - start;
         Ok(Some((start, if keeps_all { end } else { end - last })))
+    }
+}
+
+pub struct Matches<'t> {
+    engine: &'t Engine,
+    text: &'t str,
+    /// Of the text that is in no piece yet.
+    start: usize,
+    /// Where the next match is sought.
+    from: usize,
+}
+
+/// Pieces between two looks for an interrupt: each may cost as much as looking at all of the text.
+const PIECES_AT_ONCE: usize = TEXT_BETWEEN_CHECKS / WORK_OF_A_PIECE;
+
+impl Matches<'_> {
+    /// The next pieces, unmatched text between matches among them. False at the end of the text.
+    pub fn next(&mut self, boundaries: &mut Boundaries) -> Result<bool> {
+        boundaries.begin(self.start);
+        if self.start == self.text.len() {
+            return Ok(false);
+        }
+        while boundaries.count() < PIECES_AT_ONCE && self.start < self.text.len() {
+            match self.engine.next_match(self.text, self.from)? {
+                Some((start, end)) if start < end => {
+                    if self.start < start {
+                        boundaries.push(start);
+                    }
+                    boundaries.push(end);
+                    (self.start, self.from) = (end, end);
+                }
+                // An empty match is no piece: look on from the next character.
+                Some((_, end)) if end < self.text.len() => {
+                    self.from = end + self.text[end..].chars().next().map_or(1, char::len_utf8);
+                }
+                _ => {
+                    boundaries.push(self.text.len());
+                    self.start = self.text.len();
+                }
+            }
+        }
+        Ok(true)
     }
 }

@@ -7,8 +7,10 @@
 //! a word elsewhere; other characters one by one from the generated tables. [`scalar`](super::scalar)
 //! says the same pattern a character at a time, and the tests compare all of them with fancy-regex.
 
+use super::Boundaries;
 use super::classes::Class;
 use super::scalar::contraction;
+use crate::interrupt::TEXT_BETWEEN_CHECKS;
 
 /// What 64 bytes are, a bit each. Bytes from 0x80 up are only in `high` and `continuation`.
 #[derive(Clone, Copy, Default)]
@@ -47,62 +49,72 @@ struct Carry {
     clear: u64,
 }
 
-/// Calls `visit` with each piece of `text`, in order.
-#[inline]
-pub fn pieces<'t, E>(text: &'t str, visit: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
-        #[target_feature(enable = "avx2,bmi1")]
-        fn pieces<'t, E>(text: &'t str, visit: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
-            pieces_by::<Avx2, E>(text, visit)
-        }
-        // SAFETY: the processor has what the function is compiled for.
-        return unsafe { pieces(text, visit) };
-    }
-    pieces_by::<Words, E>(text, visit)
-}
-
-#[inline(always)]
-pub fn pieces_by<'t, C: Classify, E>(text: &'t str, mut visit: impl FnMut(&'t str) -> Result<(), E>) -> Result<(), E> {
-    let mut scanner = Scanner { text, at: 0, carry: Carry::default() };
-    let mut start = 0;
-    while let Some((at, mut starts)) = scanner.next::<C>() {
-        while starts != 0 {
-            let next = at + starts.trailing_zeros() as usize;
-            starts &= starts - 1;
-            if next > start {
-                // SAFETY: pieces start where characters do: every start is a change of class, and all bytes
-                // of a character have its class; or the byte after an ASCII letter.
-                visit(unsafe { text.get_unchecked(start..next) })?;
-            }
-            start = next;
-        }
-    }
-    if start < text.len() { visit(&text[start..]) } else { Ok(()) }
-}
-
-struct Scanner<'t> {
+pub struct Scanner<'t> {
     text: &'t str,
+    /// Where the next block begins.
     at: usize,
+    /// Where the next piece begins.
+    start: usize,
     carry: Carry,
 }
 
-impl Scanner<'_> {
-    /// The next block: where it begins, and a bit for each byte at which a piece starts.
-    #[inline(always)]
-    fn next<C: Classify>(&mut self) -> Option<(usize, u64)> {
-        let bytes = self.text.as_bytes();
-        let at = self.at;
-        self.at += BLOCK;
-        if let Some(block) = bytes.get(at..at + BLOCK) {
-            let ascii = C::classify(block.first_chunk()?);
-            return Some((at, self.starts(at, BLOCK, ascii)));
+impl<'t> Scanner<'t> {
+    /// The pieces of `text` from the one that starts at byte `start` on.
+    #[inline]
+    pub fn new(text: &'t str, start: usize) -> Self {
+        Scanner { text, at: start, start, carry: Carry::default() }
+    }
+
+    /// The next pieces: enough for a batch, or all that are left, or those of as much text as may go by
+    /// between two looks for an interrupt. False at the end of the text.
+    #[inline]
+    pub fn next(&mut self, boundaries: &mut Boundaries) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("popcnt") {
+            #[target_feature(enable = "avx2,bmi1,popcnt")]
+            fn next(scanner: &mut Scanner, boundaries: &mut Boundaries) -> bool {
+                scanner.next_by::<Avx2>(boundaries)
+            }
+            // SAFETY: the processor has what the function is compiled for.
+            return unsafe { next(self, boundaries) };
         }
-        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        self.next_by::<Words>(boundaries)
+    }
+
+    #[inline(always)]
+    pub fn next_by<C: Classify>(&mut self, boundaries: &mut Boundaries) -> bool {
+        boundaries.begin(self.start);
+        if self.start == self.text.len() {
+            return false;
+        }
+        let last = self.at.saturating_add(TEXT_BETWEEN_CHECKS);
+        while !boundaries.is_enough() && self.at < self.text.len() && self.at < last {
+            let (at, starts) = self.next_block::<C>();
+            // The first piece's start is no end.
+            boundaries.push_mask(at, if at == self.start { starts & !1 } else { starts });
+        }
+        if self.at >= self.text.len() {
+            boundaries.push(self.text.len());
+        }
+        self.start = boundaries.last();
+        true
+    }
+}
+
+impl Scanner<'_> {
+    /// The next block, which is not past the end: where it begins, and a bit for each byte at which a piece starts.
+    #[inline(always)]
+    fn next_block<C: Classify>(&mut self) -> (usize, u64) {
+        let at = self.at;
+        let rest = &self.text.as_bytes()[at..];
+        self.at += BLOCK;
+        if let Some(block) = rest.first_chunk() {
+            return (at, self.starts(at, BLOCK, C::classify(block)));
+        }
         let mut block = [0; BLOCK];
         block[..rest.len()].copy_from_slice(rest);
         let starts = self.starts(at, rest.len(), C::classify(&block));
-        Some((at, starts & !(!0 << rest.len())))
+        (at, starts & !(!0 << rest.len()))
     }
 
     /// The piece starts of the block at byte `at`, of which `length` bytes are text.
