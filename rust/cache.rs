@@ -24,41 +24,53 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache that takes about `budget` bytes at most, two thirds or more of them for the table.
+    /// A cache that takes `budget` bytes at most, about half of them for the table.
     pub fn new(budget: usize) -> Self {
-        let most_table_bytes = (budget / 3 * 2 + 1).next_power_of_two() / 2;
+        let most_table_bytes = ((budget / 2 + 1).next_power_of_two() / 2).max(64);
         let table = PieceTable::new(most_table_bytes.min(SMALLEST));
         let ring = Ring::new(budget.saturating_sub(most_table_bytes));
         Cache { until_full: room(&table), table, ring, most_table_bytes }
     }
 
+    /// Sends for the line of memory that may hold the entry of a key with this hash.
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
         self.table.prefetch(hash);
     }
 
-    /// The ids of the piece with this key, if they are where they should be and few.
     #[inline(always)]
     pub fn get(&self, hash: u64, key: Key) -> Option<Entry> {
-        self.table.get(hash, key).filter(|entry| entry.count() <= MOST_IDS)
+        self.table.get(hash, key)
     }
 
-    /// Appends the ids of `piece` to `ids`, if they are in the cache: the long way, for what
-    /// [`Cache::get`] does not give directly.
+    /// Sends for the ids of an entry that does not hold them itself; none, if they are no longer there.
+    #[inline]
+    pub fn send_for(&self, entry: Entry) -> Option<Record> {
+        let (position, count) = entry.position_and_count()?;
+        self.ring.prefetch(position)?;
+        Some(Record { position, count: count as usize })
+    }
+
+    /// The ids of `piece`, if they are what the record is of, and if it is still there.
+    #[inline]
+    pub fn read(&self, record: Record, piece: &[u8]) -> Option<impl Iterator<Item = TokenId>> {
+        let bytes = if piece.len() > LONGEST { piece } else { &[] };
+        let (ids, of) = self.ring.get(record.position, record.count * 4 + bytes.len())?.split_at(record.count * 4);
+        (of == bytes).then(|| ids.as_chunks().0.iter().map(|id| TokenId::from_ne_bytes(*id)))
+    }
+
+    /// Appends the ids of `piece` to `ids`, if they are anywhere in the cache.
     pub fn find(&mut self, hash: u64, key: Key, piece: &[u8], ids: &mut Vec<TokenId>) -> bool {
         let near = self.table.get(hash, key);
         let Some(entry) = near.or_else(|| self.table.find_moved(hash, key)) else { return false };
-        match entry.position_and_count() {
-            None => ids.extend_from_slice(&entry.places()[..entry.count()]),
-            Some((position, count)) => {
-                let bytes = if piece.len() > LONGEST { piece } else { &[] };
-                let Some(record) = self.ring.get(position, count as usize * 4 + bytes.len()) else { return false };
-                let (packed, of) = record.split_at(count as usize * 4);
-                if of != bytes {
-                    return false;
-                }
-                ids.extend(packed.as_chunks().0.iter().map(|id| TokenId::from_ne_bytes(*id)));
-            }
+        if entry.count() <= MOST_IDS {
+            entry.append_to(ids);
+        } else if let Some(record) = self.send_for(entry)
+            && let Some(found) = self.read(record, piece)
+        {
+            ids.extend(found);
+        } else {
+            return false;
         }
         if near.is_none() {
             self.table.insert(hash, key, entry);
@@ -90,6 +102,13 @@ impl Cache {
     }
 }
 
+/// Ids in the ring.
+#[derive(Clone, Copy)]
+pub struct Record {
+    position: u64,
+    pub count: usize,
+}
+
 /// How many more entries make a table just doubled too full: half of all its places then hold one.
 fn room(table: &PieceTable) -> usize {
     table.bytes() / 32 / 4
@@ -98,14 +117,20 @@ fn room(table: &PieceTable) -> usize {
 /// The newest records, as many as there is room for.
 struct Ring {
     bytes: Vec<u8>,
+    /// A power of two, or 0.
     capacity: usize,
     /// The position behind the newest record. It would take decades to reach 2^64.
     end: u64,
 }
 
 impl Ring {
-    fn new(capacity: usize) -> Self {
-        Ring { bytes: Vec::new(), capacity, end: 0 }
+    /// As large as fits into `budget`.
+    fn new(budget: usize) -> Self {
+        Ring { bytes: Vec::new(), capacity: (budget + 1).next_power_of_two() / 2, end: 0 }
+    }
+
+    fn place(&self, position: u64) -> usize {
+        position as usize & self.capacity.wrapping_sub(1)
     }
 
     /// Room for a record, and its position.
@@ -113,12 +138,11 @@ impl Ring {
         if length > self.capacity {
             return None;
         }
-        let mut at = (self.end % self.capacity as u64) as usize;
-        if at + length > self.capacity {
+        if self.place(self.end) + length > self.capacity {
             // No record is in two parts.
-            self.end += (self.capacity - at) as u64;
-            at = 0;
+            self.end += (self.capacity - self.place(self.end)) as u64;
         }
+        let at = self.place(self.end);
         if self.bytes.len() < at + length {
             let wanted = (at + length).max(self.bytes.len() * 2).min(self.capacity);
             self.bytes.reserve_exact(wanted - self.bytes.len());
@@ -129,12 +153,18 @@ impl Ring {
         Some((position, &mut self.bytes[at..at + length]))
     }
 
+    #[inline]
     fn get(&self, position: u64, length: usize) -> Option<&[u8]> {
         if self.end - position > self.capacity as u64 {
             return None;
         }
-        let at = (position % self.capacity as u64) as usize;
-        self.bytes.get(at..at + length)
+        self.bytes.get(self.place(position)..self.place(position) + length)
+    }
+
+    #[inline]
+    fn prefetch(&self, position: u64) -> Option<()> {
+        crate::table::prefetch(self.get(position, 1)?.as_ptr());
+        Some(())
     }
 }
 

@@ -11,17 +11,17 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Record};
 use crate::encoding::{Encoding, TokenId, Vocabulary};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::merge::Merger;
 use crate::pretokenize::Boundaries;
 use crate::special::{Segment, Special};
-use crate::table::{Key, LONGEST};
+use crate::table::{Key, LONGEST, MOST_IDS};
 
 /// What one thread may keep of merged pieces, where the caller names no budget. `rust/DESIGN.md` has the figures.
-const DEFAULT_BYTES: usize = 24 << 20;
+const DEFAULT_BYTES: usize = 32 << 20;
 
 pub struct Encoder {
     encoding: Arc<Encoding>,
@@ -41,6 +41,8 @@ struct Batch {
     keys: [Key; Boundaries::MOST_PIECES],
     hashes: [u64; Boundaries::MOST_PIECES],
     ids: Vec<TokenId>,
+    /// Ids that have been sent for: the piece, where among `ids` room is left for them, and where they are.
+    awaited: Vec<(usize, usize, Record)>,
 }
 
 impl Scratch {
@@ -50,6 +52,7 @@ impl Scratch {
             keys: [Key::NONE; Boundaries::MOST_PIECES],
             hashes: [0; Boundaries::MOST_PIECES],
             ids: Vec::new(),
+            awaited: Vec::new(),
         };
         Scratch { cache: Cache::new(cache_bytes), merger: Merger::default(), batch: Box::new(batch) }
     }
@@ -250,20 +253,42 @@ impl Session<'_> {
     /// Encodes the pieces of `text` that the batch has the boundaries of.
     fn encode_batch(&mut self, text: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
         let Scratch { cache, merger, batch } = &mut *self.scratch;
-        let Batch { boundaries, keys, hashes, ids } = &mut **batch;
+        let Batch { boundaries, keys, hashes, ids, awaited } = &mut **batch;
+        // What a call that ended in an error left.
+        ids.clear();
+        awaited.clear();
         for (((start, end), key), hash) in boundaries.pieces().zip(&mut *keys).zip(&mut *hashes) {
             *key = key_of(text, start, end);
             *hash = key.hash();
             cache.prefetch(*hash);
         }
-        for (((start, end), key), hash) in boundaries.pieces().zip(&*keys).zip(&*hashes) {
+        for (number, (((start, end), key), hash)) in boundaries.pieces().zip(&*keys).zip(&*hashes).enumerate() {
             match cache.get(*hash, *key) {
-                Some(few) => few.append_to(ids),
-                None => put_any(self.encoding, cache, merger, &text[start..end], *key, *hash, ids, interrupt)?,
+                Some(entry) if entry.count() <= MOST_IDS => entry.append_to(ids),
+                entry => match entry.and_then(|entry| cache.send_for(entry)) {
+                    Some(record) => {
+                        awaited.push((number, ids.len(), record));
+                        ids.resize(ids.len() + record.count, 0);
+                    }
+                    None => put_any(self.encoding, cache, merger, &text[start..end], *key, *hash, ids, interrupt)?,
+                },
+            }
+        }
+        // Backwards, so that what lies in front of a gap stays where it is, should the gap have the wrong size.
+        while let Some((number, at, record)) = awaited.pop() {
+            let (start, end) = boundaries.piece(number);
+            let gap = &mut ids[at..at + record.count];
+            if let Some(found) = cache.read(record, &text[start..end]) {
+                gap.iter_mut().zip(found).for_each(|(place, id)| *place = id);
+            } else {
+                // Overwritten since, or another piece with the same hash.
+                let mut found = Vec::new();
+                let (key, hash) = (keys[number], hashes[number]);
+                put_any(self.encoding, cache, merger, &text[start..end], key, hash, &mut found, interrupt)?;
+                ids.splice(at..at + record.count, found);
             }
         }
         sink.put(ids);
-        ids.clear();
         let pieces = boundaries.count();
         if pieces == 0 {
             // A long one has not ended yet.
@@ -279,9 +304,9 @@ impl Session<'_> {
         let Scratch { cache, merger, batch } = &mut *self.scratch;
         let (piece, ids) = (piece.as_bytes(), &mut batch.ids);
         let key = key_of(piece, 0, piece.len());
+        ids.clear();
         put_any(self.encoding, cache, merger, piece, key, key.hash(), ids, interrupt)?;
         sink.put(ids);
-        ids.clear();
         Ok(())
     }
 }

@@ -219,14 +219,7 @@ impl PieceTable {
     /// Sends for the line of memory that may hold a key with this hash.
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let bucket = self.buckets().as_ptr().wrapping_add(self.place(hash));
-            // SAFETY: prefetching any address is harmless; it has no effect but on time.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket.cast()) };
-        }
-        let _ = hash;
+        prefetch(self.buckets().as_ptr().wrapping_add(self.place(hash)));
     }
 
     #[inline(always)]
@@ -261,6 +254,18 @@ impl PieceTable {
             (neighbour.keys[1], neighbour.entries[1]) = (pushed_out, its_entry);
         }
     }
+}
+
+/// Sends for the line of memory at `address`.
+#[inline(always)]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: prefetching any address is harmless; it has no effect but on time.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    let _ = address;
 }
 
 /// Large tables in large pages: a look-up in 16 MB of small ones is mostly a search for the page.

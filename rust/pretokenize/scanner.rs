@@ -133,11 +133,11 @@ impl Scanner<'_> {
         }
         let mut given_back = 0;
         if ascii.high != 0 {
-            let mut put = |class: Class, bits: u64| match class {
-                Class::Letter => letter |= bits,
-                Class::Number => number |= bits,
-                Class::Space => space |= bits,
-                Class::Other => {}
+            // Without a branch on the class, which no processor can guess.
+            let mut put = |class: Class, bits: u64| {
+                letter |= if class == Class::Letter { bits } else { 0 };
+                number |= if class == Class::Number { bits } else { 0 };
+                space |= if class == Class::Space { bits } else { 0 };
             };
             put(carry.spill_class, !(!0 << carry.spill));
             let mut leads = ascii.high & !ascii.continuation;
@@ -189,34 +189,37 @@ impl Scanner<'_> {
     }
 }
 
-/// Eight bytes to a word: for processors without a wider way.
+/// For processors without a wider way: a byte of flags for each byte of text, which the compiler does with whatever
+/// vectors there are, and eight of them to a word for the masks.
 pub struct Words;
 
 impl Classify for Words {
     #[inline(always)]
     fn classify(bytes: &[u8; 64]) -> Ascii {
-        const ONES: u64 = 0x0101_0101_0101_0101;
-        const TOPS: u64 = 0x80 * ONES;
-        let mut ascii = Ascii::default();
-        for (word, shift) in bytes.chunks_exact(8).zip((0..).step_by(8)) {
-            let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
-            let low = word & !TOPS;
-            // The top bit of each byte of a sum: whether the byte is at least `least`.
-            let at_least = |bytes: u64, least: u64| bytes + (0x80 - least) * ONES;
-            let between =
-                |bytes: u64, first: u64, last: u64| at_least(bytes, first) & !at_least(bytes, last + 1) & !word & TOPS;
-            // Gathers the top bits into one byte.
-            let gather = |tops: u64| ((tops >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << shift;
-            let blank = between(low, 0x20, 0x20);
-            ascii.letter |= gather(between(low | (0x20 * ONES), b'a' as u64, b'z' as u64));
-            ascii.number |= gather(between(low, b'0' as u64, b'9' as u64));
-            ascii.space |= gather(between(low, 0x09, 0x0d) | blank);
-            ascii.blank |= gather(blank);
-            ascii.apostrophe |= gather(between(low, b'\'' as u64, b'\'' as u64));
-            ascii.high |= gather(word & TOPS);
-            ascii.continuation |= gather(word & !(word << 1) & TOPS);
+        let mut flags = [0u8; 64];
+        for (flags, &byte) in flags.iter_mut().zip(bytes) {
+            let within = |byte: u8, first: u8, last: u8| byte.wrapping_sub(first) <= last - first;
+            let flag = |is: bool, number: u8| (is as u8) << number;
+            let blank = byte == b' ';
+            *flags = flag(within(byte | 0x20, b'a', b'z'), 0)
+                | flag(within(byte, b'0', b'9'), 1)
+                | flag(within(byte, 0x09, 0x0d) | blank, 2)
+                | flag(blank, 3)
+                | flag(byte == b'\'', 4)
+                | flag(byte >= 0x80, 5)
+                | flag(within(byte, 0x80, 0xbf), 6);
         }
-        ascii
+        let mut masks = [0; 7];
+        for (word, shift) in flags.as_chunks().0.iter().zip((0..).step_by(8)) {
+            let word = u64::from_le_bytes(*word);
+            for (mask, number) in masks.iter_mut().zip(0..) {
+                // The lowest bit of each byte, gathered in the top byte of a product.
+                let bits = word >> number & 0x0101_0101_0101_0101;
+                *mask |= (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << shift;
+            }
+        }
+        let [letter, number, space, blank, apostrophe, high, continuation] = masks;
+        Ascii { letter, number, space, blank, apostrophe, high, continuation }
     }
 }
 

@@ -1,0 +1,56 @@
+//! The cache changes no id, whatever its size and whatever went through it before.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::LazyLock;
+
+use bpeline::Encoder;
+use bpeline::encoding::builtin;
+use bpeline::interrupt::Never;
+use bpeline::special::Special;
+use proptest::prelude::*;
+
+/// Words that come again: short and long, of one token and of many, and of every length around 15 bytes.
+fn word() -> impl Strategy<Value = String> {
+    let numbered =
+        (0usize..60, "[a-zé字]{1,2}").prop_map(|(length, tail)| " ".to_owned() + &"x字".repeat(length / 4) + &tail);
+    let lengths = (1usize..40).prop_map(|length| " q".to_owned() + &"zj".repeat(20)[..length]);
+    prop_oneof![numbered, lengths, "[ .'\n]{1,3}", Just(" the".to_owned())]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(word(), 1..12).prop_flat_map(|words| {
+        proptest::collection::vec(proptest::sample::select(words), 1..800).prop_map(|words| words.concat())
+    })
+}
+
+static WITHOUT: LazyLock<Encoder> = LazyLock::new(|| Encoder::new(builtin::load("gpt2").unwrap().into(), Some(0)));
+
+fn encode(encoder: &Encoder, text: &str) -> Vec<u32> {
+    let mut ids = Vec::new();
+    encoder.session().encode(text, &Special::Parse, &mut ids, &Never).unwrap();
+    ids
+}
+
+/// A piece at a time, each merged anew.
+fn encode_by_pieces(text: &str) -> Vec<u32> {
+    let (mut ids, mut session) = (Vec::new(), WITHOUT.session());
+    let pattern = WITHOUT.encoding().pattern();
+    pattern.pieces(text, |piece| session.encode_piece(piece, &mut ids, &Never)).unwrap();
+    ids
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn the_ids_never_depend_on_it(texts in proptest::collection::vec(text(), 1..6), budget in 0usize..1 << 14) {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        let encoder = Encoder::new(builtin::load("gpt2").unwrap().into(), Some(budget * cores));
+        for text in texts {
+            let expected = encode_by_pieces(&text);
+            prop_assert_eq!(encode(&encoder, &text), &expected[..]);
+            prop_assert_eq!(encode(&encoder, &text), &expected[..]);
+        }
+    }
+}
