@@ -7,7 +7,7 @@
 //! id, only the time: each entry is what the merger gave.
 
 use crate::encoding::TokenId;
-use crate::table::{Entry, Key, LONGEST, MOST_IDS, PieceTable};
+use crate::table::{Entry, Key, LONGEST, Lookup, MOST_IDS, PieceTable, Reader};
 
 /// Longer pieces are rare and mostly met once.
 const LONGEST_KEPT: usize = 512;
@@ -32,15 +32,10 @@ impl Cache {
         Cache { until_full: room(&table), table, ring, most_table_bytes }
     }
 
-    /// Sends for the line of memory that may hold the entry of a key with this hash.
+    /// To look up several keys. What it gives is good until the cache grows.
     #[inline(always)]
-    pub fn prefetch(&self, hash: u64) {
-        self.table.prefetch(hash);
-    }
-
-    #[inline(always)]
-    pub fn get(&self, hash: u64, key: Key) -> Option<Entry> {
-        self.table.get(hash, key)
+    pub fn reader(&self) -> Reader<'_> {
+        self.table.reader()
     }
 
     /// Sends for the ids of an entry that does not hold them itself; none, if they are no longer there.
@@ -51,34 +46,40 @@ impl Cache {
         Some(Record { position, count: count as usize })
     }
 
-    /// The ids of `piece`, if they are what the record is of, and if it is still there.
+    /// Writes the ids of `piece` to `place`, if they are what the record is of, and if it is still there.
     #[inline]
-    pub fn read(&self, record: Record, piece: &[u8]) -> Option<impl Iterator<Item = TokenId>> {
+    pub fn read(&self, record: Record, piece: &[u8], place: &mut [TokenId]) -> bool {
         let bytes = if piece.len() > LONGEST { piece } else { &[] };
-        let (ids, of) = self.ring.get(record.position, record.count * 4 + bytes.len())?.split_at(record.count * 4);
-        (of == bytes).then(|| ids.as_chunks().0.iter().map(|id| TokenId::from_ne_bytes(*id)))
+        let Some(found) = self.ring.get(record.position, record.count * 4 + bytes.len()) else { return false };
+        let (ids, of) = found.split_at(record.count * 4);
+        for (place, id) in place.iter_mut().zip(ids.as_chunks().0) {
+            *place = TokenId::from_ne_bytes(*id);
+        }
+        of == bytes
     }
 
     /// Appends the ids of `piece` to `ids`, if they are anywhere in the cache.
-    pub fn find(&mut self, hash: u64, key: Key, piece: &[u8], ids: &mut Vec<TokenId>) -> bool {
-        let near = self.table.get(hash, key);
-        let Some(entry) = near.or_else(|| self.table.find_moved(hash, key)) else { return false };
+    pub fn find(&mut self, lookup: &Lookup, piece: &[u8], ids: &mut Vec<TokenId>) -> bool {
+        let near = self.table.get(lookup);
+        let Some(entry) = near.or_else(|| self.table.find_moved(lookup)) else { return false };
         if entry.count() <= MOST_IDS {
-            entry.append_to(ids);
-        } else if let Some(record) = self.send_for(entry)
-            && let Some(found) = self.read(record, piece)
-        {
-            ids.extend(found);
+            ids.extend_from_slice(&entry.places()[..entry.count()]);
         } else {
-            return false;
+            let Some(record) = self.send_for(entry) else { return false };
+            let at = ids.len();
+            ids.resize(at + record.count, 0);
+            if !self.read(record, piece, &mut ids[at..]) {
+                ids.truncate(at);
+                return false;
+            }
         }
         if near.is_none() {
-            self.table.insert(hash, key, entry);
+            self.table.insert(lookup, entry);
         }
         true
     }
 
-    pub fn insert(&mut self, hash: u64, key: Key, piece: &[u8], ids: &[TokenId]) {
+    pub fn insert(&mut self, lookup: &Lookup, piece: &[u8], ids: &[TokenId]) {
         let entry = match Entry::new(ids) {
             Some(entry) if piece.len() <= LONGEST => entry,
             _ if piece.len() > LONGEST_KEPT => return,
@@ -93,12 +94,17 @@ impl Cache {
                 Entry::elsewhere(position, ids.len() as u32)
             }
         };
+        self.until_full = self.until_full.saturating_sub(1);
+        self.table.insert(lookup, entry);
+    }
+
+    /// To be called now and then.
+    #[inline]
+    pub fn grow_if_full(&mut self) {
         if self.until_full == 0 && self.table.bytes() * 2 <= self.most_table_bytes {
             self.table = self.table.doubled();
             self.until_full = room(&self.table);
         }
-        self.until_full = self.until_full.saturating_sub(1);
-        self.table.insert(hash, key, entry);
     }
 }
 
@@ -172,9 +178,8 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn key(piece: &[u8]) -> (u64, Key) {
-        let key = if piece.len() > LONGEST { Key::hashed(piece) } else { Key::new(piece, 0, piece.len()) };
-        (key.hash(), key)
+    fn look_up(cache: &Cache, piece: &[u8]) -> Lookup {
+        cache.table.look_up(if piece.len() > LONGEST { Key::hashed(piece) } else { Key::new(piece, 0, piece.len()) })
     }
 
     #[test]
@@ -188,14 +193,15 @@ mod tests {
                 // One just inserted, and one of long ago.
                 for (n, found) in [n, n / 2].into_iter().zip(&mut found) {
                     let (piece, ids) = (piece(n), ids(n));
-                    let (hash, key) = key(piece.as_bytes());
+                    let lookup = look_up(&cache, piece.as_bytes());
                     let mut seen = vec![];
-                    if cache.find(hash, key, piece.as_bytes(), &mut seen) {
+                    if cache.find(&lookup, piece.as_bytes(), &mut seen) {
                         *found += 1;
                         assert_eq!(seen, ids);
                     } else {
                         assert!(seen.is_empty());
-                        cache.insert(hash, key, piece.as_bytes(), &ids);
+                        cache.insert(&lookup, piece.as_bytes(), &ids);
+                        cache.grow_if_full();
                     }
                 }
                 assert!(cache.table.bytes() + cache.ring.bytes.capacity() <= budget.max(64));
@@ -207,9 +213,9 @@ mod tests {
     #[test]
     fn a_key_that_two_pieces_share_is_no_proof() {
         let mut cache = Cache::new(1 << 20);
-        let (hash, key) = key(b"a piece of text, and long");
-        cache.insert(hash, key, b"a piece of text, and long", &[1, 2]);
-        assert!(!cache.find(hash, key, b"a piece of text, not same", &mut vec![]));
-        assert!(cache.find(hash, key, b"a piece of text, and long", &mut vec![]));
+        let lookup = look_up(&cache, b"a piece of text, and long");
+        cache.insert(&lookup, b"a piece of text, and long", &[1, 2]);
+        assert!(!cache.find(&lookup, b"a piece of text, not same", &mut vec![]));
+        assert!(cache.find(&lookup, b"a piece of text, and long", &mut vec![]));
     }
 }

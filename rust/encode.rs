@@ -18,7 +18,7 @@ use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::merge::Merger;
 use crate::pretokenize::Boundaries;
 use crate::special::{Segment, Special};
-use crate::table::{Key, LONGEST, MOST_IDS};
+use crate::table::{Entry, Key, LONGEST, Lookup, MOST_IDS};
 
 /// What one thread may keep of merged pieces, where the caller names no budget. `rust/DESIGN.md` has the figures.
 const DEFAULT_BYTES: usize = 32 << 20;
@@ -38,19 +38,23 @@ struct Scratch {
 /// Pieces on their way: where they are, what they are looked up by, and the ids of those already found.
 struct Batch {
     boundaries: Boundaries,
-    keys: [Key; Boundaries::MOST_PIECES],
-    hashes: [u64; Boundaries::MOST_PIECES],
+    lookups: [Lookup; Boundaries::MOST_PIECES],
     ids: Vec<TokenId>,
-    /// Ids that have been sent for: the piece, where among `ids` room is left for them, and where they are.
-    awaited: Vec<(usize, usize, Record)>,
+    awaited: Vec<Awaited>,
+}
+
+/// Ids that have been sent for: of which piece, where room is left for them, and where they are.
+struct Awaited {
+    piece: usize,
+    at: usize,
+    record: Record,
 }
 
 impl Scratch {
     fn new(cache_bytes: usize) -> Self {
         let batch = Batch {
             boundaries: Boundaries::default(),
-            keys: [Key::NONE; Boundaries::MOST_PIECES],
-            hashes: [0; Boundaries::MOST_PIECES],
+            lookups: [Lookup::default(); Boundaries::MOST_PIECES],
             ids: Vec::new(),
             awaited: Vec::new(),
         };
@@ -253,48 +257,38 @@ impl Session<'_> {
     /// Encodes the pieces of `text` that the batch has the boundaries of.
     fn encode_batch(&mut self, text: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
         let Scratch { cache, merger, batch } = &mut *self.scratch;
-        let Batch { boundaries, keys, hashes, ids, awaited } = &mut **batch;
-        // What a call that ended in an error left.
-        ids.clear();
-        awaited.clear();
-        for (((start, end), key), hash) in boundaries.pieces().zip(&mut *keys).zip(&mut *hashes) {
-            *key = key_of(text, start, end);
-            *hash = key.hash();
-            cache.prefetch(*hash);
-        }
-        for (number, (((start, end), key), hash)) in boundaries.pieces().zip(&*keys).zip(&*hashes).enumerate() {
-            match cache.get(*hash, *key) {
-                Some(entry) if entry.count() <= MOST_IDS => entry.append_to(ids),
-                entry => match entry.and_then(|entry| cache.send_for(entry)) {
-                    Some(record) => {
-                        awaited.push((number, ids.len(), record));
-                        ids.resize(ids.len() + record.count, 0);
-                    }
-                    None => put_any(self.encoding, cache, merger, &text[start..end], *key, *hash, ids, interrupt)?,
-                },
-            }
-        }
-        // Backwards, so that what lies in front of a gap stays where it is, should the gap have the wrong size.
-        while let Some((number, at, record)) = awaited.pop() {
-            let (start, end) = boundaries.piece(number);
-            let gap = &mut ids[at..at + record.count];
-            if let Some(found) = cache.read(record, &text[start..end]) {
-                gap.iter_mut().zip(found).for_each(|(place, id)| *place = id);
-            } else {
-                // Overwritten since, or another piece with the same hash.
-                let mut found = Vec::new();
-                let (key, hash) = (keys[number], hashes[number]);
-                put_any(self.encoding, cache, merger, &text[start..end], key, hash, &mut found, interrupt)?;
-                ids.splice(at..at + record.count, found);
-            }
-        }
-        sink.put(ids);
-        let pieces = boundaries.count();
+        let pieces = batch.boundaries.count();
         if pieces == 0 {
             // A long one has not ended yet.
             return interrupt.check();
         }
-        let bytes = boundaries.bytes();
+        // What a call that ended in an error left.
+        batch.ids.clear();
+        batch.awaited.clear();
+        batch.look_up(text, cache);
+        let mut at = 0;
+        loop {
+            at += batch.put_known(at, cache);
+            if at == pieces {
+                break;
+            }
+            let (start, end) = batch.boundaries.piece(at);
+            put_any(self.encoding, cache, merger, &text[start..end], &batch.lookups[at], &mut batch.ids, interrupt)?;
+            at += 1;
+        }
+        // Backwards, so that what lies in front of a gap stays where it is, should the gap have the wrong size.
+        while let Some(Awaited { piece, at, record }) = batch.awaited.pop() {
+            let (start, end) = batch.boundaries.piece(piece);
+            if !cache.read(record, &text[start..end], &mut batch.ids[at..at + record.count]) {
+                // Overwritten since, or another piece with the same key.
+                let mut ids = Vec::new();
+                put_any(self.encoding, cache, merger, &text[start..end], &batch.lookups[piece], &mut ids, interrupt)?;
+                batch.ids.splice(at..at + record.count, ids);
+            }
+        }
+        sink.put(&batch.ids);
+        cache.grow_if_full();
+        let bytes = batch.boundaries.bytes();
         self.check(bytes + pieces * self.encoding.pattern().work_of_a_piece(), interrupt)
     }
 
@@ -303,11 +297,91 @@ impl Session<'_> {
         self.check(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
         let Scratch { cache, merger, batch } = &mut *self.scratch;
         let (piece, ids) = (piece.as_bytes(), &mut batch.ids);
-        let key = key_of(piece, 0, piece.len());
         ids.clear();
-        put_any(self.encoding, cache, merger, piece, key, key.hash(), ids, interrupt)?;
+        let lookup = cache.reader().look_up(key_of(piece, 0, piece.len()));
+        put_any(self.encoding, cache, merger, piece, &lookup, ids, interrupt)?;
         sink.put(ids);
+        cache.grow_if_full();
         Ok(())
+    }
+}
+
+impl Batch {
+    /// Sends for the line of memory that may hold the ids of each piece.
+    #[inline(always)]
+    fn look_up(&mut self, text: &[u8], cache: &Cache) {
+        let reader = cache.reader();
+        for ((start, end), lookup) in self.boundaries.pieces().zip(&mut self.lookups) {
+            *lookup = reader.look_up(key_of(text, start, end));
+        }
+    }
+
+    /// Appends the ids of pieces from `first` on, until one is not in the cache, and returns how many were. For ids that
+    /// are not in the line of memory itself it leaves room and sends for them.
+    #[inline(always)]
+    fn put_known(&mut self, first: usize, cache: &Cache) -> usize {
+        let Batch { boundaries, lookups, ids, awaited } = self;
+        let lookups = &lookups[first..boundaries.count()];
+        let reader = cache.reader();
+        let mut room = Room::new(ids, lookups.len());
+        for (at, lookup) in lookups.iter().enumerate() {
+            let Some(entry) = reader.get(lookup) else { return at };
+            if entry.count() <= MOST_IDS {
+                room.put(entry);
+            } else if let Some(record) = cache.send_for(entry) {
+                awaited.push(Awaited { piece: first + at, at: room.leave(record.count, lookups.len()), record });
+            } else {
+                return at;
+            }
+        }
+        lookups.len()
+    }
+}
+
+/// The end of a vector, with room for the ids of some more entries.
+struct Room<'v> {
+    ids: &'v mut Vec<TokenId>,
+    end: *mut TokenId,
+}
+
+impl<'v> Room<'v> {
+    fn new(ids: &'v mut Vec<TokenId>, entries: usize) -> Self {
+        ids.reserve(entries * MOST_IDS);
+        Room { end: ids.as_mut_ptr_range().end, ids }
+    }
+
+    /// At most as many entries as there is room for.
+    #[inline(always)]
+    fn put(&mut self, entry: Entry) {
+        // SAFETY: there is room for four ids an entry, and no entry put so far had more.
+        unsafe {
+            self.end.cast::<[TokenId; MOST_IDS]>().write_unaligned(entry.places());
+            self.end = self.end.add(entry.count());
+        }
+    }
+
+    /// Leaves room for `count` ids, and again for `entries` behind them. Returns where the first of the ids goes.
+    fn leave(&mut self, count: usize, entries: usize) -> usize {
+        self.settle();
+        let at = self.ids.len();
+        self.ids.resize(at + count, 0);
+        self.ids.reserve(entries * MOST_IDS);
+        self.end = self.ids.as_mut_ptr_range().end;
+        at
+    }
+
+    fn settle(&mut self) {
+        // SAFETY: `end` is in the vector's memory, and all before it is written.
+        unsafe {
+            let length = self.end.offset_from(self.ids.as_ptr()) as usize;
+            self.ids.set_len(length);
+        }
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.settle();
     }
 }
 
@@ -318,18 +392,16 @@ fn key_of(text: &[u8], start: usize, end: usize) -> Key {
 
 /// Appends the ids of any piece: from the cache, or else merged, and the cache keeps them.
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
 fn put_any(
     encoding: &Encoding,
     cache: &mut Cache,
     merger: &mut Merger,
     piece: &[u8],
-    key: Key,
-    hash: u64,
+    lookup: &Lookup,
     ids: &mut Vec<TokenId>,
     interrupt: &dyn Interrupt,
 ) -> Result<()> {
-    if cache.find(hash, key, piece, ids) {
+    if cache.find(lookup, piece, ids) {
         return Ok(());
     }
     let whole = encoding.whole_piece(piece);
@@ -338,6 +410,6 @@ fn put_any(
         None => merger.merge(encoding.pairs(), piece, interrupt)?,
     };
     ids.extend_from_slice(merged);
-    cache.insert(hash, key, piece, merged);
+    cache.insert(lookup, piece, merged);
     Ok(())
 }

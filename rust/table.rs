@@ -19,20 +19,39 @@ pub const MOST_IDS: usize = 4;
 
 /// A piece of 1 to [`LONGEST`] bytes, zeros behind it, its length in the last byte; or a hash of a longer one,
 /// with [`HASHED`] in the last byte.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Key {
     front: u64,
     back: u64,
 }
 
+impl PartialEq for Key {
+    // Derived, it would branch between the two: which of a bucket's entries it is cannot be guessed.
+    #[inline(always)]
+    fn eq(&self, other: &Key) -> bool {
+        (self.front ^ other.front) | (self.back ^ other.back) == 0
+    }
+}
+
 const HASHED: u64 = 0xff;
 
-/// The ids of a piece; or where they are. In the top byte of the last place (ids are below 2^24) is the number
-/// of ids, or [`ELSEWHERE`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry([u32; MOST_IDS]);
+/// A key, and which bucket of a table it belongs to.
+#[derive(Clone, Copy, Default)]
+pub struct Lookup {
+    key: Key,
+    place: usize,
+}
 
-const ELSEWHERE: u32 = 0xff;
+/// The ids of a piece, four times 32 bits (ids are below 2^24); or where they are. In the top byte is the number of ids,
+/// or [`ELSEWHERE`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    low: u64,
+    high: u64,
+}
+
+const ELSEWHERE: u64 = 0xff;
+const BELOW_TOP_BYTE: u64 = u64::MAX >> 8;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -52,6 +71,8 @@ pub struct PieceTable {
     first: usize,
     /// A power of two.
     buckets: usize,
+    /// What leaves so many bits of a hash as a bucket's number has, but for one more (a shift by 64 is none).
+    shift: u32,
 }
 
 /// Bits to keep of 16 bytes, by the length of the piece that begins there.
@@ -66,14 +87,11 @@ static MASKS: [u128; LONGEST + 1] = {
 };
 
 impl Key {
-    /// Of no piece.
-    pub const NONE: Key = Key { front: 0, back: 0 };
-
     /// The key of the piece of `length` bytes at `start` of `text`; `length` is 1 to [`LONGEST`].
     #[inline(always)]
     pub fn new(text: &[u8], start: usize, length: usize) -> Key {
-        let bytes = match text.get(start..start + 16) {
-            Some(bytes) => bytes.try_into().unwrap_or_default(),
+        let bytes = match text.get(start..).and_then(<[u8]>::first_chunk) {
+            Some(bytes) => *bytes,
             None => Self::at_the_end(text, start, length),
         };
         let key = u128::from_le_bytes(bytes) & MASKS[length % MASKS.len()];
@@ -98,7 +116,8 @@ impl Key {
         let mut mix = |bytes: &[u8; 16]| {
             let bytes = u128::from_le_bytes(*bytes);
             let (front, back) = (key.front ^ bytes as u64, key.back ^ (bytes >> 64) as u64);
-            (key.front, key.back) = (Key { front, back }.hash(), front.rotate_left(29).wrapping_add(back));
+            let product = (front as u128 ^ 0x9E37_79B9_7F4A_7C15) * (back as u128 ^ 0xD6E8_FEB8_6659_FD93);
+            (key.front, key.back) = (product as u64 ^ front.rotate_left(29), (product >> 64) as u64 ^ back);
         };
         let (chunks, _) = piece.as_chunks();
         chunks.iter().for_each(&mut mix);
@@ -108,11 +127,10 @@ impl Key {
         Key { front: key.front, back: key.back | HASHED << 56 }
     }
 
-    /// Well mixed in its low bits.
+    /// Well mixed in its high bits (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4).
     #[inline(always)]
-    pub fn hash(self) -> u64 {
-        let mixed = (self.front as u128 ^ 0x9E37_79B9_7F4A_7C15) * (self.back as u128 ^ 0xD6E8_FEB8_6659_FD93);
-        (mixed as u64) ^ (mixed >> 64) as u64
+    fn hash(self) -> u64 {
+        self.front.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(self.back.wrapping_mul(0xD6E8_FEB8_6659_FD93))
     }
 
     fn is_none(self) -> bool {
@@ -125,44 +143,31 @@ impl Entry {
     pub fn new(ids: &[TokenId]) -> Option<Entry> {
         let mut places = [0; MOST_IDS];
         places.get_mut(..ids.len())?.copy_from_slice(ids);
-        places[MOST_IDS - 1] |= (ids.len() as u32) << 24;
-        Some(Entry(places))
+        let [a, b, c, d] = places.map(u64::from);
+        Some(Entry { low: a | b << 32, high: c | d << 32 | (ids.len() as u64) << 56 })
     }
 
     /// `count` ids, and at `position` something that leads to them.
     pub fn elsewhere(position: u64, count: u32) -> Entry {
-        Entry([position as u32, (position >> 32) as u32, count, ELSEWHERE << 24])
+        Entry { low: position, high: count as u64 | ELSEWHERE << 56 }
     }
 
     /// How many ids it holds itself; more than [`MOST_IDS`] if they are elsewhere.
     #[inline(always)]
     pub fn count(self) -> usize {
-        (self.0[MOST_IDS - 1] >> 24) as usize
+        (self.high >> 56) as usize
     }
 
     /// The ids; places from [`Entry::count`] on mean nothing.
     #[inline(always)]
     pub fn places(self) -> [TokenId; MOST_IDS] {
-        let [a, b, c, d] = self.0;
-        [a, b, c, d & 0xff_ffff]
-    }
-
-    /// Appends the ids, which must not be elsewhere.
-    #[inline(always)]
-    pub fn append_to(self, ids: &mut Vec<TokenId>) {
-        ids.reserve(MOST_IDS);
-        let length = ids.len();
-        // SAFETY: there is room for four more, all of them are written, and at most four count.
-        unsafe {
-            ids.as_mut_ptr().add(length).cast::<[TokenId; MOST_IDS]>().write_unaligned(self.places());
-            ids.set_len(length + self.count().min(MOST_IDS));
-        }
+        let high = self.high & BELOW_TOP_BYTE;
+        [self.low as u32, (self.low >> 32) as u32, high as u32, (high >> 32) as u32]
     }
 
     /// What [`Entry::elsewhere`] was told.
     pub fn position_and_count(self) -> Option<(u64, u32)> {
-        let [low, high, count, tag] = self.0;
-        (tag >> 24 == ELSEWHERE).then_some(((high as u64) << 32 | low as u64, count))
+        (self.high >> 56 == ELSEWHERE).then_some((self.low, self.high as u32))
     }
 }
 
@@ -173,7 +178,8 @@ impl PieceTable {
         let align = if buckets * size_of::<Bucket>() >= pages::HUGE { pages::HUGE } else { align_of::<Bucket>() };
         let words = vec![0u64; (buckets * size_of::<Bucket>() + align) / size_of::<u64>()];
         let first = (words.as_ptr() as usize).next_multiple_of(align) - words.as_ptr() as usize;
-        let table = PieceTable { words, first: first / size_of::<u64>(), buckets };
+        let shift = 63 - buckets.ilog2();
+        let table = PieceTable { words, first: first / size_of::<u64>(), buckets, shift };
         pages::advise_huge(table.buckets());
         table
     }
@@ -190,7 +196,7 @@ impl PieceTable {
             // The second place has what is older.
             for at in [1, 0] {
                 if !bucket.keys[at].is_none() {
-                    table.insert(bucket.keys[at].hash(), bucket.keys[at], bucket.entries[at]);
+                    table.insert(&table.look_up(bucket.keys[at]), bucket.entries[at]);
                 }
             }
         }
@@ -211,33 +217,28 @@ impl PieceTable {
         unsafe { std::slice::from_raw_parts_mut(first.cast(), self.buckets) }
     }
 
+    /// To look up several keys.
     #[inline(always)]
-    fn place(&self, hash: u64) -> usize {
-        hash as usize & (self.buckets - 1)
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { buckets: self.buckets(), shift: self.shift }
     }
 
-    /// Sends for the line of memory that may hold a key with this hash.
-    #[inline(always)]
-    pub fn prefetch(&self, hash: u64) {
-        prefetch(self.buckets().as_ptr().wrapping_add(self.place(hash)));
+    pub fn look_up(&self, key: Key) -> Lookup {
+        self.reader().look_up(key)
     }
 
-    #[inline(always)]
-    pub fn get(&self, hash: u64, key: Key) -> Option<Entry> {
-        let bucket = self.buckets().get(self.place(hash))?;
-        let second = bucket.keys[1] == key;
-        let at = second as usize;
-        (second | (bucket.keys[0] == key)).then(|| bucket.entries[at])
+    pub fn get(&self, lookup: &Lookup) -> Option<Entry> {
+        self.reader().get(lookup)
     }
 
     /// What others pushed out of its bucket, if it is still next to it. Insert it again, if so.
-    pub fn find_moved(&self, hash: u64, key: Key) -> Option<Entry> {
-        let bucket = self.buckets().get(self.place(hash) ^ 1)?;
-        (bucket.keys[1] == key).then(|| bucket.entries[1])
+    pub fn find_moved(&self, lookup: &Lookup) -> Option<Entry> {
+        let bucket = self.buckets().get(lookup.place ^ 1)?;
+        (bucket.keys[1] == lookup.key).then(|| bucket.entries[1])
     }
 
-    pub fn insert(&mut self, hash: u64, key: Key, entry: Entry) {
-        let place = self.place(hash);
+    pub fn insert(&mut self, lookup: &Lookup, entry: Entry) {
+        let &Lookup { key, place } = lookup;
         let buckets = self.buckets_mut();
         let bucket = &mut buckets[place];
         if bucket.keys[0] == key {
@@ -253,6 +254,30 @@ impl PieceTable {
         {
             (neighbour.keys[1], neighbour.entries[1]) = (pushed_out, its_entry);
         }
+    }
+}
+
+/// A table as it is now.
+#[derive(Clone, Copy)]
+pub struct Reader<'t> {
+    buckets: &'t [Bucket],
+    shift: u32,
+}
+
+impl Reader<'_> {
+    /// Sends for the line of memory that may hold the entry of `key`. What it gives is for this table only.
+    #[inline(always)]
+    pub fn look_up(self, key: Key) -> Lookup {
+        let place = (key.hash() >> self.shift >> 1) as usize;
+        prefetch(self.buckets.as_ptr().wrapping_add(place));
+        Lookup { key, place }
+    }
+
+    #[inline(always)]
+    pub fn get(self, lookup: &Lookup) -> Option<Entry> {
+        let bucket = self.buckets.get(lookup.place)?;
+        let [first, second] = bucket.keys.map(|key| key == lookup.key);
+        (first | second).then(|| bucket.entries[second as usize])
     }
 }
 

@@ -11,8 +11,8 @@ use bpeline::table::{Entry, Key, LONGEST, PieceTable};
 use proptest::prelude::*;
 
 fn get(table: &PieceTable, piece: &[u8]) -> Option<Entry> {
-    let key = key(piece);
-    table.get(key.hash(), key).or_else(|| table.find_moved(key.hash(), key))
+    let lookup = table.look_up(key(piece));
+    table.get(&lookup).or_else(|| table.find_moved(&lookup))
 }
 
 fn key(piece: &[u8]) -> Key {
@@ -53,12 +53,10 @@ proptest! {
         // A piece always has the same ids.
         let entries: HashMap<String, Vec<TokenId>> = entries.into_iter().collect();
         for (piece, ids) in &entries {
-            let (key, entry) = (key(piece.as_bytes()), Entry::new(ids).unwrap());
-            table.insert(key.hash(), key, entry);
-            prop_assert_eq!(table.get(key.hash(), key), Some(entry));
-            let mut appended = vec![7];
-            entry.append_to(&mut appended);
-            prop_assert_eq!(&appended[1..], ids);
+            let (lookup, entry) = (table.look_up(key(piece.as_bytes())), Entry::new(ids).unwrap());
+            table.insert(&lookup, entry);
+            prop_assert_eq!(table.get(&lookup), Some(entry));
+            prop_assert_eq!(&entry.places()[..entry.count()], ids);
         }
         let before = entries.iter().filter(|(piece, _)| get(&table, piece.as_bytes()).is_some()).count();
         if doubled {

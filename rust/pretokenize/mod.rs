@@ -67,7 +67,8 @@ impl Boundaries {
     /// The start and the end of each piece.
     #[inline]
     pub fn pieces(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.at[..self.length].windows(2).map(|pair| (pair[0], pair[1]))
+        let mut start = self.at[0];
+        self.at[1..self.length.max(1)].iter().map(move |&end| (std::mem::replace(&mut start, end), end))
     }
 
     #[inline]
