@@ -7,7 +7,7 @@
 //! id, only the time: each entry is what the merger gave.
 
 use crate::encoding::TokenId;
-use crate::table::{Entry, Key, LONGEST, Lookup, MOST_IDS, PieceTable, Reader};
+use crate::table::{Entry, LONGEST, Lookup, MOST_IDS, PieceTable, Reader};
 
 /// Longer pieces are rare and mostly met once.
 const LONGEST_KEPT: usize = 512;
@@ -177,6 +177,7 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Key;
 
     fn look_up(cache: &Cache, piece: &[u8]) -> Lookup {
         cache.table.look_up(if piece.len() > LONGEST { Key::hashed(piece) } else { Key::new(piece, 0, piece.len()) })
