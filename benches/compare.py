@@ -103,7 +103,9 @@ class Work:
                 return encoder.count, document
             case "decode":
                 return encoder.decode, encoder.encode(document)
-        return encoder.decode_array, np.array(encoder.encode(document), dtype=np.uint32)
+            case "decode_array":
+                return encoder.decode_array, np.array(encoder.encode(document), dtype=np.uint32)
+        raise KeyError(name)
 
     def answer(self, name: str) -> Any:
         """What a single call gives, in the same type from every encoder; None if there is no such call."""

@@ -185,6 +185,20 @@ def test_work(work, gpt2):
     assert work.load() > 0 and work.encode_all() > 0
 
 
+@pytest.mark.skipif(bpeline.backend() != "native", reason="the built-in encoding takes seconds without it")
+def test_a_process_that_fails_is_a_problem(tmp_path):
+    compare.write_texts(tmp_path, ["hello world"])
+    process = compare.Process("bpeline", "lists", 1, tmp_path)
+    assert process.ask("answer", "count") == 2
+    with pytest.raises(compare.Problem, match="failed: KeyError: 'no such call'"):
+        process.ask("answer", "no such call")
+    process.close()
+    process = compare.Process("bpeline", "lists", 1, tmp_path)
+    process.process.kill()
+    with pytest.raises(compare.Problem, match="failed: exit code -9"):
+        process.ask("load")
+
+
 # --- The report ---
 
 ROW = {"corpus": "english", "threads": 1, "problem": None, "form": "arrays"}
