@@ -4,8 +4,8 @@ CARGO  ?= cargo
 export BPELINE_REQUIRE_NATIVE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python bench bench-smoke \
-        parity parity-full dist-check unicode-tables clean
+.PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python bench bench-python \
+        bench-rust bench-smoke bench-compare bench-readme parity parity-full dist-check unicode-tables clean
 
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,11 +43,26 @@ test-rust:       ## the crate's own tests (no Python needed)
 test-python:     ## pytest, on the native and the reference backend
 	$(PYTHON) -m pytest
 
-bench:           ## all benchmarks (minutes)
-	$(PYTHON) -m pytest benches --benchmark-only
+bench: bench-rust bench-python ## all benchmarks of bpeline (minutes)
 
-bench-smoke:     ## each benchmark once, untimed: do they run?
+bench-python:    ## pytest-benchmark: calls from Python
+	$(PYTHON) -m pytest benches --benchmark-only $(ARGS)
+
+bench-rust:      ## Criterion: the stages in Rust
+	$(PYTHON) -m benches.corpus target/bench-texts
+	BPELINE_BENCH_TEXTS=target/bench-texts $(CARGO) bench --locked --bench stages -- $(ARGS)
+
+bench-smoke:     ## each benchmark of Python once, untimed: do they run?
 	$(PYTHON) -m pytest benches --benchmark-disable
+
+# -E: a PYTHONPATH would bring in another bpeline than the one just built.
+bench-compare:   ## bpeline beside its peers, into benches/record; ARGS=--help shows the options
+	$(PYTHON) -m venv target/bench-compare
+	target/bench-compare/bin/python -m pip install --quiet --upgrade ".[compare]"
+	target/bench-compare/bin/python -E -m benches.compare $(ARGS)
+
+bench-readme:    ## show the newest record in README.md
+	$(PYTHON) -m benches.report
 
 parity:          ## compare the ids with those of tiktoken, tokenizers and regex
 	$(PYTHON) -m tests.parity

@@ -23,6 +23,16 @@ def test_ragged(benchmark, tok, batch, threads):
     benchmark(tok.encode_ragged, texts, threads=threads)
 
 
+def test_first_pass(benchmark, native, batch):
+    """By a tokenizer that has seen no text."""
+    texts, ids = batch
+    benchmark.extra_info["bytes"] = size(texts)
+    assert native.load("gpt2").encode_ragged(texts, threads=1).to_lists() == ids
+    benchmark.pedantic(
+        lambda tok: tok.encode_ragged(texts, threads=1), setup=lambda: ((native.load("gpt2"),), {}), rounds=10
+    )
+
+
 @pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
 def test_count(benchmark, tok, batch, threads):
     texts, ids = batch

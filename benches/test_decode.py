@@ -17,10 +17,13 @@ def test_decode(benchmark, tok, form, name):
     benchmark(tok.decode, ids)
 
 
-def test_decode_bytes(benchmark, tok):
-    ids = tok.encode_array(corpus.DOCUMENT)
-    benchmark.extra_info["bytes"] = len(corpus.DOCUMENT)
-    assert tok.decode_bytes(ids) == corpus.DOCUMENT.encode()
+@pytest.mark.parametrize("form", ["list", "uint16", "uint32"])
+def test_decode_bytes(benchmark, tok, form):
+    ids = tok.encode(corpus.DOCUMENT)
+    ids = ids if form == "list" else np.array(ids, dtype=form)
+    data = corpus.DOCUMENT.encode()
+    benchmark.extra_info["bytes"] = len(data)
+    assert tok.decode_bytes(ids) == data
     benchmark(tok.decode_bytes, ids)
 
 

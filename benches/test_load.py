@@ -10,6 +10,16 @@ def test_built_in(benchmark, gpt2, Tokenizer):
     benchmark(Tokenizer.load, "gpt2")
 
 
+def test_built_in_anew(benchmark, native):
+    """As in a new process: `load` keeps the encoding of a tokenizer that is still there."""
+
+    def load():
+        return native(native._Encoding.builtin("gpt2"))
+
+    assert load().encode("hello world") == [31373, 995]
+    benchmark(load)
+
+
 @pytest.fixture(scope="session")
 def folder(tok, tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpt2")

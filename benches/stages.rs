@@ -1,0 +1,168 @@
+//! Criterion benches of the stages: `make bench-rust`, one group with `make bench-rust ARGS=pieces`.
+//!
+//! The texts are the `.txt` files of the folder that `BPELINE_BENCH_TEXTS` names (`make` has `benches/corpus.py`
+//! write them), else those of `tests/data`; 2 MB of each. Merging is timed on pieces of one length, everything
+//! else on whole texts. A bench asserts its result before it times.
+
+#![allow(clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bpeline::decode::decode;
+use bpeline::encode::Count;
+use bpeline::encoding::builtin;
+use bpeline::interrupt::Never;
+use bpeline::merge::Merger;
+use bpeline::pretokenize::scanner::{self, Words};
+use bpeline::special::Special;
+use bpeline::{Encoder, Encoding};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+const TEXT_BYTES: usize = 2_000_000;
+const PIECES: usize = 500;
+
+/// Names and texts.
+fn texts() -> Vec<(String, String)> {
+    let given = std::env::var_os("BPELINE_BENCH_TEXTS").map(PathBuf::from);
+    let folder = given.unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data").into());
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "txt")).collect();
+    paths.sort();
+    let read = |path: PathBuf| {
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        let end = (0..=TEXT_BYTES.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+        text.truncate(end.unwrap_or_default());
+        (path.file_stem().unwrap().to_string_lossy().into_owned(), text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn gpt2() -> Arc<Encoding> {
+    builtin::load("gpt2").unwrap().into()
+}
+
+fn encode(encoder: &Encoder, text: &str) -> Vec<u16> {
+    let mut ids = Vec::new();
+    encoder.session().encode(text, &Special::Parse, &mut ids, &Never).unwrap();
+    ids
+}
+
+fn count(encoder: &Encoder, text: &str) -> usize {
+    let mut tokens = Count::default();
+    encoder.session().encode(text, &Special::Parse, &mut tokens, &Never).unwrap();
+    tokens.0
+}
+
+fn decoded(encoding: &Encoding, ids: &[u32]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    decode(encoding.vocabulary(), ids, false, &mut bytes).unwrap();
+    bytes
+}
+
+fn merge<'m>(encoding: &Encoding, merger: &'m mut Merger, piece: &str) -> &'m [u32] {
+    merger.merge(encoding.pairs(), encoding.byte_ids(), piece.as_bytes(), &Never).unwrap()
+}
+
+fn special_tokens(text: &str, encoding: &Encoding) -> usize {
+    let mut segments = 0;
+    let visit = |_| {
+        segments += 1;
+        Ok(())
+    };
+    encoding.special_tokens().cut(text, &Special::Parse, &Never, visit).unwrap();
+    segments
+}
+
+/// The best that the processor has: AVX2 on x86-64.
+fn detected(text: &str) -> usize {
+    let mut pieces = 0;
+    let Ok(()) = scanner::pieces::<std::convert::Infallible>(text, |piece| {
+        black_box(piece);
+        pieces += 1;
+        Ok(())
+    });
+    pieces
+}
+
+fn portable(text: &str) -> usize {
+    let mut pieces = 0;
+    let Ok(()) = scanner::pieces_by::<Words, std::convert::Infallible>(text, |piece| {
+        black_box(piece);
+        pieces += 1;
+        Ok(())
+    });
+    pieces
+}
+
+/// Each stage, and the whole, over each text.
+fn stages(c: &mut Criterion) {
+    let encoding = gpt2();
+    let warm = Encoder::new(encoding.clone(), None);
+    let without_cache = Encoder::new(encoding.clone(), Some(0));
+    for (name, text) in &texts() {
+        let ids = encode(&warm, text);
+        let wide: Vec<u32> = ids.iter().map(|&id| id.into()).collect();
+        assert_eq!(decoded(&encoding, &wide), text.as_bytes());
+        assert_eq!(encode(&without_cache, text), ids);
+        assert_eq!(count(&warm, text), ids.len());
+        assert_eq!(detected(text), portable(text));
+
+        let mut bench = |stage: &str, run: &mut dyn FnMut() -> usize| {
+            let mut group = c.benchmark_group(stage);
+            group.throughput(Throughput::Bytes(text.len() as u64));
+            group.bench_function(BenchmarkId::from_parameter(name), |bencher| bencher.iter(&mut *run));
+            group.finish();
+        };
+        bench("special tokens", &mut || special_tokens(text, &encoding));
+        bench("pieces, detected", &mut || detected(text));
+        bench("pieces, portable", &mut || portable(text));
+        bench("encode, warm", &mut || encode(&warm, text).len());
+        bench("encode, no cache", &mut || encode(&without_cache, text).len());
+        bench("count, warm", &mut || count(&warm, text));
+        bench("decode", &mut || decoded(&encoding, &wide).len());
+    }
+}
+
+/// Pieces of one length: the letters of a novel without what lies between its words.
+fn merging(c: &mut Criterion) {
+    let encoding = gpt2();
+    let mut merger = Merger::default();
+    let novel = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pride_and_prejudice.txt"));
+    let letters: String = novel.unwrap().chars().filter(char::is_ascii_alphabetic).collect();
+    let mut group = c.benchmark_group("merge a piece, bytes");
+    for length in [4, 8, 16, 32, 64, 128, 1024] {
+        let pieces: Vec<&str> = (0..PIECES).map(|at| &letters[at * 97..][..length]).collect();
+        for piece in &pieces {
+            let ids = merge(&encoding, &mut merger, piece);
+            assert_eq!(decoded(&encoding, ids), piece.as_bytes());
+        }
+        group.throughput(Throughput::Elements(PIECES as u64));
+        group.bench_function(BenchmarkId::from_parameter(length), |bencher| {
+            bencher.iter(|| {
+                for piece in &pieces {
+                    black_box(merge(&encoding, &mut merger, piece));
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The built-in encoding, and the encoder with its tables.
+fn load(c: &mut Criterion) {
+    let mut group = c.benchmark_group("load");
+    assert_eq!(encode(&Encoder::new(gpt2(), None), "hello world"), [31373, 995]);
+    group.bench_function("encoding", |bencher| bencher.iter(gpt2));
+    let encoding = gpt2();
+    group.bench_function("encoder", |bencher| bencher.iter(|| Encoder::new(encoding.clone(), None)));
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20);
+    targets = stages, merging, load
+}
+criterion_main!(benches);
