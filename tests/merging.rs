@@ -94,6 +94,7 @@ fn a_merged_symbol_can_outrank_what_made_it() {
     let mut tokens: Vec<(TokenId, Vec<u8>)> = (0..256).map(|b| (b, vec![b as u8])).collect();
     tokens.extend([(256, b"ab".to_vec()), (257, b"aba".to_vec())]);
     let rules = Rules::Pairs(vec![(256, 97), (97, 98)]);
+    let tokens = tokens.into_iter().collect();
     let parts = Parts { name: "test".into(), pattern: "gpt2".into(), tokens, rules, special_tokens: vec![] };
     let encoder = Encoder::new(Encoding::new("test", parts).unwrap().into(), None);
     let mut ids: Vec<u32> = Vec::new();

@@ -33,6 +33,7 @@ fn a_token_that_merges_do_not_reach_stays_out() {
     let mut tokens: Vec<(TokenId, Vec<u8>)> = (0..256).map(|b| (b, vec![b as u8])).collect();
     tokens.extend([(256, b"bc".to_vec()), (257, b"ab".to_vec()), (258, b"abc".to_vec())]);
     let rules = Rules::Pairs(vec![(98, 99), (97, 98), (257, 99)]);
+    let tokens = tokens.into_iter().collect();
     let parts = Parts { name: "test".into(), pattern: "gpt2".into(), tokens, rules, special_tokens: vec![] };
     let table = PieceTable::of_tokens(&Encoding::new("test", parts).unwrap());
     assert_eq!(get(&table, b"abc"), None);

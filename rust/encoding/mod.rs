@@ -2,21 +2,25 @@
 //!
 //! Every source ([`gpt2_files`], [`ranks`], [`builtin`], [`data`]) gathers [`Parts`] and goes through
 //! the one gate [`Encoding::new`], which checks whatever would make an encoder panic or lose text.
-//! Sources check more on their own, because they know the line. An `Encoding` is immutable.
+//! Sources check more on their own, because they know the line; those that have looked up all that the gate would
+//! have to hash again come in by [`Encoding::with_rules`]. An `Encoding` is immutable.
 
 pub mod builtin;
 pub mod data;
 pub mod gpt2_files;
 pub mod ranks;
+mod tokens;
 pub mod vocabulary;
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
+
+use hashbrown::HashMap;
 
 use crate::error::{Error, Result, quote, show_bytes};
 use crate::pair_table::PairTable;
 use crate::pretokenize::Pattern;
 use crate::special::SpecialTokens;
+pub use tokens::Tokens;
 pub use vocabulary::Vocabulary;
 
 /// A token's number.
@@ -46,12 +50,27 @@ pub enum Rules {
     TokenBytes,
 }
 
+/// A pair, its rank, and the token that it makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    pub left: TokenId,
+    pub right: TokenId,
+    pub rank: Rank,
+    pub makes: TokenId,
+}
+
+impl Rule {
+    pub fn pair(&self) -> (TokenId, TokenId) {
+        (self.left, self.right)
+    }
+}
+
 /// What an encoding is made from.
 pub struct Parts {
     pub name: String,
     pub pattern: String,
     /// Ordinary tokens, special tokens apart.
-    pub tokens: Vec<(TokenId, Vec<u8>)>,
+    pub tokens: Tokens,
     pub rules: Rules,
     pub special_tokens: Vec<(String, TokenId)>,
 }
@@ -71,15 +90,38 @@ pub struct Encoding {
 impl Encoding {
     /// `source` begins the message of an error.
     pub fn new(source: &str, parts: Parts) -> Result<Self> {
+        Encoding::build(source, parts, None)
+    }
+
+    /// From a source that has seen that no two tokens have the same bytes, and knows all rules.
+    fn with_rules(source: &str, parts: Parts, rules: Vec<Rule>) -> Result<Self> {
+        Encoding::build(source, parts, Some(rules))
+    }
+
+    fn build(source: &str, parts: Parts, known: Option<Vec<Rule>>) -> Result<Self> {
         let Parts { name, pattern, tokens, rules, special_tokens } = parts;
         let pattern = Pattern::new(&pattern)?;
         let special_tokens = SpecialTokens::new(special_tokens)?;
         let vocabulary = Vocabulary::new(source, &tokens, &special_tokens)?;
+        drop(tokens);
+        if known.is_none() {
+            vocabulary.check_distinct(source)?;
+        }
         let byte_ids = byte_ids(source, &vocabulary)?;
-        let pairs = match &rules {
-            Rules::Pairs(merges) => pair_rules(source, &vocabulary, merges)?,
-            Rules::TokenBytes => ranks::split_rules(&vocabulary),
+        let (list, fault) = match (known, &rules) {
+            (Some(known), _) => (known, None),
+            (None, Rules::Pairs(merges)) => pair_rules(source, &vocabulary, merges),
+            (None, Rules::TokenBytes) => (ranks::split_rules(&vocabulary, &byte_ids), None),
         };
+        let mut pairs = PairTable::with_capacity(list.len());
+        for Rule { left, right, rank, makes } in list {
+            if !pairs.insert(left, right, rank, makes) {
+                return Err(Error::file(format!("{source}: the rule of {left} and {right} is repeated")));
+            }
+        }
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
         let fingerprint = OnceLock::new();
         let is_builtin = false;
         Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
@@ -104,7 +146,19 @@ impl Encoding {
             };
             return Err(Error::file(format!("special token {} has the id {id}, {fault}", quote(literal))));
         }
-        Encoding::new("extend", Parts { special_tokens: all, ..self.parts() })
+        let parts = Parts { special_tokens: all, ..self.parts() };
+        match &self.rules {
+            Rules::TokenBytes => Encoding::new("extend", parts),
+            Rules::Pairs(merges) => {
+                let rule = |(&(left, right), rank)| Rule {
+                    left,
+                    right,
+                    rank: Rank(rank),
+                    makes: self.pairs.get(left, right).1,
+                };
+                Encoding::with_rules("extend", parts, merges.iter().zip(0..).map(rule).collect())
+            }
+        }
     }
 
     /// What this encoding was made from.
@@ -112,7 +166,7 @@ impl Encoding {
         Parts {
             name: self.name.clone(),
             pattern: self.pattern.text().to_owned(),
-            tokens: self.vocabulary.ordinary().map(|(id, bytes)| (id, bytes.to_vec())).collect(),
+            tokens: self.vocabulary.ordinary().collect(),
             rules: self.rules.clone(),
             special_tokens: self.special_tokens.to_vec(),
         }
@@ -166,31 +220,38 @@ impl Encoding {
 }
 
 fn byte_ids(source: &str, vocabulary: &Vocabulary) -> Result<[TokenId; 256]> {
+    let mut found = [None; 256];
+    for (id, bytes) in vocabulary.ordinary() {
+        if let [byte] = bytes {
+            found[*byte as usize] = Some(id);
+        }
+    }
     let mut ids = [0; 256];
-    for byte in 0..=255u8 {
-        ids[byte as usize] = vocabulary
-            .id(&[byte])
-            .ok_or_else(|| Error::file(format!("{source}: the byte 0x{byte:02x} has no token")))?;
+    for (byte, id) in found.into_iter().enumerate() {
+        ids[byte] = id.ok_or_else(|| Error::file(format!("{source}: the byte 0x{byte:02x} has no token")))?;
     }
     Ok(ids)
 }
 
-fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<PairTable> {
-    let mut pairs = PairTable::with_capacity(merges.len());
+/// The rules of ranked pairs up to the first that cannot be, and what is wrong with that.
+fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId)]) -> (Vec<Rule>, Option<Error>) {
+    let mut rules = Vec::with_capacity(merges.len());
     let mut joined = Vec::new();
     for (&(left, right), rank) in merges.iter().zip(0..) {
         joined.clear();
         for symbol in [left, right] {
-            let unknown = || Error::file(format!("{source}: a rule names the id {symbol}, which no token has"));
-            joined.extend_from_slice(vocabulary.ordinary_bytes(symbol).ok_or_else(unknown)?);
+            let Some(bytes) = vocabulary.ordinary_bytes(symbol) else {
+                let message = format!("{source}: a rule names the id {symbol}, which no token has");
+                return (rules, Some(Error::file(message)));
+            };
+            joined.extend_from_slice(bytes);
         }
-        let Some(id) = vocabulary.id(&joined) else {
+        let Some(makes) = vocabulary.id(&joined) else {
             let made = show_bytes(&joined);
-            return Err(Error::file(format!("{source}: a rule makes {made}, which is not in the vocabulary")));
+            let message = format!("{source}: a rule makes {made}, which is not in the vocabulary");
+            return (rules, Some(Error::file(message)));
         };
-        if !pairs.insert(left, right, Rank(rank), id) {
-            return Err(Error::file(format!("{source}: the rule of {left} and {right} is repeated")));
-        }
+        rules.push(Rule { left, right, rank: Rank(rank), makes });
     }
-    Ok(pairs)
+    (rules, None)
 }

@@ -1,12 +1,15 @@
 //! Token ids and their bytes, in both directions.
 //!
-//! All bytes lie in one buffer, by id; a hash table of ids, which compares against that buffer,
-//! leads back. Special tokens have ids and bytes but are not found by their bytes: no merge makes them.
+//! All bytes lie in one buffer, by id, and a word for each id says where. The way back, a hash table of ids that
+//! compares against that buffer, is made when it is first asked for: to encode by pairs it is not needed, and making
+//! it takes longer than all else here. Special tokens have ids and bytes but are not found by their bytes: no
+//! merge makes them.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
-use super::{MAX_ID, TokenId};
+use super::{MAX_ID, TokenId, Tokens};
 use crate::error::{Error, Result, quote, show_bytes};
 use crate::special::SpecialTokens;
 
@@ -17,19 +20,32 @@ pub enum Kind {
     Special,
 }
 
+/// Zeros behind the last token, so that a copy of a token's first bytes may have this length whatever the token's.
+pub const PADDING: usize = 16;
+
+/// The most bytes that all tokens together may have: where a token starts is a word of 32 bits.
+const MOST_BYTES: usize = u32::MAX as usize - PADDING;
+
 pub struct Vocabulary {
+    /// The tokens by id, then [`PADDING`].
     bytes: Vec<u8>,
     /// Bytes of id: `bytes[starts[id]..starts[id + 1]]`.
-    starts: Vec<usize>,
+    starts: Vec<u32>,
     kinds: Vec<Kind>,
-    by_bytes: HashTable<TokenId>,
-    hasher: DefaultHashBuilder,
     longest: usize,
+    index: OnceLock<Index>,
+}
+
+/// The ordinary tokens by their bytes.
+struct Index {
+    ids: HashTable<TokenId>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Vocabulary {
-    pub(super) fn new(source: &str, tokens: &[(TokenId, Vec<u8>)], specials: &SpecialTokens) -> Result<Self> {
-        let highest = tokens.iter().map(|(id, _)| *id).chain(specials.iter().map(|(_, id)| id)).max();
+    /// Each id has one token; that each token has one id is seen by [`Vocabulary::check_distinct`].
+    pub(super) fn new(source: &str, tokens: &Tokens, specials: &SpecialTokens) -> Result<Self> {
+        let highest = tokens.iter().map(|(id, _)| id).chain(specials.iter().map(|(_, id)| id)).max();
         let size = match highest {
             Some(id) if id > MAX_ID => {
                 return Err(Error::file(format!("{source}: a token has the id {id}, expected at most {MAX_ID}")));
@@ -37,66 +53,86 @@ impl Vocabulary {
             Some(id) => id as usize + 1,
             None => 0,
         };
-        let mut by_id: Vec<(Kind, &[u8])> = vec![(Kind::Hole, &[]); size];
-        for (id, bytes) in tokens {
+        let mut kinds = vec![Kind::Hole; size];
+        // The place of an id's bytes: among the tokens or among the special tokens.
+        let mut places = vec![0u32; size];
+        for ((id, bytes), place) in tokens.iter().zip(0..) {
             if bytes.is_empty() {
                 return Err(Error::file(format!("{source}: the token with the id {id} is empty")));
             }
-            let (kind, first) = &mut by_id[*id as usize];
+            let kind = &mut kinds[id as usize];
             if *kind != Kind::Hole {
-                let (first, bytes) = (show_bytes(first), show_bytes(bytes));
+                let first = show_bytes(tokens.get(places[id as usize] as usize).1);
+                let bytes = show_bytes(bytes);
                 return Err(Error::file(format!("{source}: the tokens {first} and {bytes} have the same id {id}")));
             }
-            by_id[*id as usize] = (Kind::Ordinary, bytes);
+            *kind = Kind::Ordinary;
+            places[id as usize] = place;
         }
-        for (literal, id) in specials.iter() {
-            let (kind, bytes) = by_id[id as usize];
-            match kind {
-                Kind::Hole => by_id[id as usize] = (Kind::Special, literal.as_bytes()),
+        let literals: Vec<&str> = specials.iter().map(|(literal, _)| literal).collect();
+        for ((literal, id), place) in specials.iter().zip(0..) {
+            match kinds[id as usize] {
+                Kind::Hole => {
+                    kinds[id as usize] = Kind::Special;
+                    places[id as usize] = place;
+                }
                 Kind::Special => {} // two literals may share an id: the first is its text
                 Kind::Ordinary => {
-                    let (literal, token) = (quote(literal), show_bytes(bytes));
+                    let token = show_bytes(tokens.get(places[id as usize] as usize).1);
+                    let literal = quote(literal);
                     let message =
                         format!("special token {literal} has the id {id}, which the token {token} has already");
                     return Err(Error::file(message));
                 }
             }
         }
-        let mut vocabulary = Self::index(source, &by_id)?;
-        let literals = specials.iter().map(|(literal, _)| literal.len());
-        vocabulary.longest = literals.chain(by_id.iter().map(|(_, bytes)| bytes.len())).max().unwrap_or(0);
-        Ok(vocabulary)
+
+        let lengths = || tokens.iter().map(|(_, bytes)| bytes.len()).chain(literals.iter().map(|text| text.len()));
+        let total: usize = lengths().sum();
+        if total > MOST_BYTES {
+            let message = format!("{source}: the tokens have {total} bytes together, expected at most {MOST_BYTES}");
+            return Err(Error::file(message));
+        }
+        let mut bytes = Vec::with_capacity(total + PADDING);
+        let mut starts = Vec::with_capacity(size + 1);
+        for (kind, &place) in kinds.iter().zip(&places) {
+            starts.push(bytes.len() as u32);
+            match kind {
+                Kind::Hole => {}
+                Kind::Ordinary => bytes.extend_from_slice(tokens.get(place as usize).1),
+                Kind::Special => bytes.extend_from_slice(literals[place as usize].as_bytes()),
+            }
+        }
+        starts.push(bytes.len() as u32);
+        bytes.extend([0; PADDING]);
+        Ok(Vocabulary { bytes, starts, kinds, longest: lengths().max().unwrap_or(0), index: OnceLock::new() })
     }
 
-    fn index(source: &str, by_id: &[(Kind, &[u8])]) -> Result<Self> {
-        let mut vocabulary = Vocabulary {
-            bytes: Vec::with_capacity(by_id.iter().map(|(_, bytes)| bytes.len()).sum()),
-            starts: Vec::with_capacity(by_id.len() + 1),
-            kinds: by_id.iter().map(|(kind, _)| *kind).collect(),
-            by_bytes: HashTable::with_capacity(by_id.len()),
-            hasher: DefaultHashBuilder::default(),
-            longest: 0,
-        };
-        for (_, bytes) in by_id {
-            vocabulary.starts.push(vocabulary.bytes.len());
-            vocabulary.bytes.extend_from_slice(bytes);
+    /// Two ids of one token are an error.
+    pub(super) fn check_distinct(&self, source: &str) -> Result<()> {
+        let (index, repeated) = self.make_index();
+        if let Some((first, second)) = repeated {
+            let token = show_bytes(self.slice(second));
+            return Err(Error::file(format!("{source}: the ids {first} and {second} have the same token {token}")));
         }
-        vocabulary.starts.push(vocabulary.bytes.len());
+        self.index.get_or_init(|| index);
+        Ok(())
+    }
 
-        let Vocabulary { bytes, starts, by_bytes, hasher, .. } = &mut vocabulary;
-        let of = |id: TokenId| &bytes[starts[id as usize]..starts[id as usize + 1]];
-        for ((kind, token), id) in by_id.iter().zip(0..) {
-            if *kind != Kind::Ordinary {
-                continue;
+    /// The index, and the first two ids that have the same token.
+    fn make_index(&self) -> (Index, Option<(TokenId, TokenId)>) {
+        let (mut ids, hasher) = (HashTable::with_capacity(self.size()), DefaultHashBuilder::default());
+        let mut repeated = None;
+        for (id, token) in self.ordinary() {
+            let hash = |&id: &TokenId| hasher.hash_one(self.slice(id));
+            match ids.entry(hasher.hash_one(token), |&other| self.slice(other) == token, hash) {
+                Entry::Vacant(place) => {
+                    place.insert(id);
+                }
+                Entry::Occupied(first) => repeated = repeated.or(Some((*first.get(), id))),
             }
-            let hash = hasher.hash_one(*token);
-            if let Some(first) = by_bytes.find(hash, |&other| of(other) == *token) {
-                let token = show_bytes(token);
-                return Err(Error::file(format!("{source}: the ids {first} and {id} have the same token {token}")));
-            }
-            by_bytes.insert_unique(hash, id, |&other| hasher.hash_one(of(other)));
         }
-        Ok(vocabulary)
+        (Index { ids, hasher }, repeated)
     }
 
     /// Highest id + 1, special tokens included.
@@ -107,6 +143,21 @@ impl Vocabulary {
     /// Bytes of the longest token or literal.
     pub fn longest(&self) -> usize {
         self.longest
+    }
+
+    /// The bytes of all tokens by id, and [`PADDING`] behind them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where the token of each id starts in [`Vocabulary::bytes`], and at last where the padding does.
+    pub fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// By id.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
     }
 
     pub fn kind(&self, id: TokenId) -> Option<Kind> {
@@ -122,18 +173,20 @@ impl Vocabulary {
         }
     }
 
+    #[inline]
     pub fn ordinary_bytes(&self, id: TokenId) -> Option<&[u8]> {
         (self.kind(id)? == Kind::Ordinary).then(|| self.slice(id))
     }
 
     #[inline]
     fn slice(&self, id: TokenId) -> &[u8] {
-        &self.bytes[self.starts[id as usize]..self.starts[id as usize + 1]]
+        &self.bytes[self.starts[id as usize] as usize..self.starts[id as usize + 1] as usize]
     }
 
     /// The ordinary token with these bytes.
     pub fn id(&self, bytes: &[u8]) -> Option<TokenId> {
-        self.by_bytes.find(self.hasher.hash_one(bytes), |&id| self.slice(id) == bytes).copied()
+        let Index { ids, hasher } = self.index.get_or_init(|| self.make_index().0);
+        ids.find(hasher.hash_one(bytes), |&id| self.slice(id) == bytes).copied()
     }
 
     /// Ordinary tokens in increasing id order.

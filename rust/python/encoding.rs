@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
 
 use super::options::OnInvalid;
@@ -26,11 +27,11 @@ fn wrap(encoding: crate::Result<core::Encoding>) -> PyResult<Encoding> {
 }
 
 /// By Python's own means: its errors are the ones that users know, and Ctrl-C ends it.
-fn read_file(py: Python<'_>, path: &str) -> PyResult<gpt2_files::File> {
+fn read_file(py: Python<'_>, path: &str) -> PyResult<PyBackedBytes> {
     let file = py.import("io")?.call_method1("open", (path, "rb"))?;
-    let content = file.call_method0("read").and_then(|content| content.extract());
+    let content = file.call_method0("read");
     file.call_method0("close")?;
-    Ok(gpt2_files::File { path: path.to_owned(), content: content? })
+    Ok(content?.extract()?)
 }
 
 fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials>> {
@@ -99,8 +100,12 @@ impl Encoding {
         name: &str,
     ) -> PyResult<Self> {
         let special_tokens = self::special_tokens(special_tokens)?;
-        let (vocab, merges) = (read_file(py, vocab)?, read_file(py, merges)?);
-        wrap(py.detach(|| gpt2_files::load(&vocab, &merges, pattern, special_tokens, name.to_owned())))
+        let contents = (read_file(py, vocab)?, read_file(py, merges)?);
+        wrap(py.detach(|| {
+            let vocab = gpt2_files::File { path: vocab, content: &contents.0 };
+            let merges = gpt2_files::File { path: merges, content: &contents.1 };
+            gpt2_files::load(vocab, merges, pattern, special_tokens, name.to_owned())
+        }))
     }
 
     /// From the rank of each token's bytes, which is also its id.
@@ -113,18 +118,18 @@ impl Encoding {
         special_tokens: Option<&Bound<'_, PyAny>>,
         name: &str,
     ) -> PyResult<Self> {
-        let mut given = Vec::new();
+        let mut given = self::ranks::Ranks::default();
         for item in ranks.items()?.iter() {
             let (token, rank): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
             let Ok(bytes) = token.cast::<PyBytes>() else {
                 let kind = token.get_type().qualname()?;
                 return Err(PyTypeError::new_err(format!("ranks: a token must be bytes, not {kind}")));
             };
-            let bytes = bytes.as_bytes().to_vec();
+            let bytes = bytes.as_bytes();
             let rank = integer(&rank, |rank| {
-                format!("ranks: the token {} has the rank {rank}, expected 0 to {MAX_ID}", show_bytes(&bytes))
+                format!("ranks: the token {} has the rank {rank}, expected 0 to {MAX_ID}", show_bytes(bytes))
             })?;
-            given.push((bytes, rank));
+            given.push(bytes, rank);
         }
         let special_tokens = self::special_tokens(special_tokens)?.unwrap_or_default();
         wrap(py.detach(|| self::ranks::from_ranks(name.to_owned(), pattern, given, special_tokens)))
@@ -133,7 +138,7 @@ impl Encoding {
     /// What `to_bytes` gave.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let data = data.extract::<pyo3::pybacked::PyBackedBytes>().or_else(|_| {
+        let data = data.extract::<PyBackedBytes>().or_else(|_| {
             let kind = data.get_type().qualname()?;
             match super::texts::copy_buffer(data) {
                 Ok(bytes) => Ok(bytes.into()),
