@@ -88,6 +88,21 @@ fn naive_by_bytes(rank_of: &HashMap<&[u8], u32>, piece: &[u8]) -> Vec<u32> {
     ends.windows(2).map(|w| rank_of[&piece[w[0]..w[1]]]).collect()
 }
 
+/// The lemma on splits: abc is ab + c or a + bc, but as ab comes first only the former is ever met.
+#[test]
+fn a_token_has_one_rule_at_most() {
+    let words = [&b"ab"[..], b"bc", b"abc", b"abd", b"xyz"];
+    let ranks = (0..=255u8).map(|b| vec![b]).chain(words.map(<[u8]>::to_vec)).zip(0..).collect();
+    let encoding = ranks::from_ranks("test".into(), "gpt2".into(), ranks, vec![]).unwrap();
+    let [a, b, c, d] = *b"abcd";
+    let rule = |left: TokenId, right: TokenId| encoding.pairs().get(left, right);
+    assert_eq!(rule(a.into(), b.into()), (Rank(256), 256));
+    assert_eq!(rule(256, c.into()), (Rank(258), 258));
+    assert_eq!(rule(a.into(), 257).0, Rank::NONE);
+    assert_eq!(rule(256, d.into()), (Rank(259), 259));
+    assert_eq!(encoding.whole_piece(b"xyz"), Some(260)); // which no rule makes
+}
+
 #[test]
 fn a_merged_symbol_can_outrank_what_made_it() {
     // DESIGN section 3: "aba" before "ab", so that "abab" is "aba" and "b".

@@ -91,7 +91,13 @@ impl<'e> Spellings<'e> {
     }
 
     fn id(&self, spelling: &str) -> Option<TokenId> {
-        self.entries.get(spelling).map(|entry| entry.id).filter(|&id| !self.is_special[id as usize])
+        self.find(spelling, usize::MAX).map(|(_, id)| id)
+    }
+
+    /// The place of a token in the file, and its id; `guess` is the place that is looked at first.
+    fn find(&self, spelling: &str, guess: usize) -> Option<(usize, TokenId)> {
+        let (at, Entry { id, .. }) = self.entries.find(spelling, guess)?;
+        (!self.is_special[id as usize]).then_some((at, id))
     }
 }
 
@@ -174,6 +180,8 @@ fn read_merges(file: &str, text: &str, vocabulary: &Spellings) -> Result<Vec<Rul
     let mut rules: Vec<Rule> = Vec::with_capacity(vocabulary.entries.len());
     let mut lines = HashMap::with_capacity(vocabulary.entries.len());
     let mut made = String::new();
+    // Files list the tokens in the order of their rules, so that the next is mostly the one that is sought.
+    let mut next = 0;
     for (line, number) in text.split('\n').zip(1..) {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if line.is_empty() || (number == 1 && line.starts_with("#version")) {
@@ -195,10 +203,11 @@ fn read_merges(file: &str, text: &str, vocabulary: &Spellings) -> Result<Vec<Rul
         }
         made.clear();
         made.extend([left, right]);
-        let Some(makes) = vocabulary.id(&made) else {
+        let Some((at, makes)) = vocabulary.find(&made, next) else {
             let [left, right, made] = [left, right, &made].map(quote);
             return fault(format!("{left} + {right} makes {made}, which is not in the vocabulary"));
         };
+        next = at + 1;
         if let Some(first) = lines.insert(ids, number) {
             return fault(format!("the rule {} repeats line {first}", quote(line)));
         }

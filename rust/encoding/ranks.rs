@@ -63,16 +63,23 @@ pub fn from_ranks(
     Encoding::new("ranks", Parts { name, pattern, tokens, rules: Rules::TokenBytes, special_tokens })
 }
 
+/// Bytes of a token that is long.
+const LONG: usize = 64;
+
 /// The one way to split each token into two that merging can meet (`rust/DESIGN.md`, the lemma on splits): the last
 /// two symbols of its own bytes. They are shorter than the token, and so are all that come before them.
 pub(super) fn split_rules(vocabulary: &Vocabulary, byte_ids: &[TokenId; 256]) -> Vec<Rule> {
-    let mut by_length: Vec<(usize, TokenId)> =
-        vocabulary.ordinary().map(|(id, bytes)| (bytes.len(), id)).filter(|(length, _)| *length > 1).collect();
-    by_length.sort_unstable();
-    let mut rules = Vec::with_capacity(by_length.len());
-    let mut pairs = PairTable::with_capacity(by_length.len());
+    // By length: each in its place of these, and the long ones sorted.
+    let mut by_length = vec![Vec::new(); LONG + 1];
+    for (id, bytes) in vocabulary.ordinary().filter(|(_, bytes)| bytes.len() > 1) {
+        by_length[bytes.len().min(LONG)].push((bytes.len(), id));
+    }
+    by_length[LONG].sort_unstable();
+    let tokens: usize = by_length.iter().map(Vec::len).sum();
+    let mut rules = Vec::with_capacity(tokens);
+    let mut pairs = PairTable::with_capacity(tokens);
     let mut merger = Merger::default();
-    for (_, id) in by_length {
+    for (_, id) in by_length.into_iter().flatten() {
         let bytes = vocabulary.ordinary_bytes(id).unwrap_or_default();
         if let Ok(&[left, right]) = merger.merge(&pairs, byte_ids, bytes, &Never) {
             pairs.insert(left, right, Rank(id), id);

@@ -45,7 +45,7 @@ struct Index {
 impl Vocabulary {
     /// Each id has one token; that each token has one id is seen by [`Vocabulary::check_distinct`].
     pub(super) fn new(source: &str, tokens: &Tokens, specials: &SpecialTokens) -> Result<Self> {
-        let highest = tokens.iter().map(|(id, _)| id).chain(specials.iter().map(|(_, id)| id)).max();
+        let highest = tokens.ids().iter().copied().chain(specials.iter().map(|(_, id)| id)).max();
         let size = match highest {
             Some(id) if id > MAX_ID => {
                 return Err(Error::file(format!("{source}: a token has the id {id}, expected at most {MAX_ID}")));
@@ -87,25 +87,34 @@ impl Vocabulary {
             }
         }
 
-        let lengths = || tokens.iter().map(|(_, bytes)| bytes.len()).chain(literals.iter().map(|text| text.len()));
-        let total: usize = lengths().sum();
+        let total = tokens.total() + literals.iter().map(|literal| literal.len()).sum::<usize>();
         if total > MOST_BYTES {
             let message = format!("{source}: the tokens have {total} bytes together, expected at most {MOST_BYTES}");
             return Err(Error::file(message));
         }
-        let mut bytes = Vec::with_capacity(total + PADDING);
+        let mut longest = literals.iter().map(|literal| literal.len()).max().unwrap_or(0);
+        let mut bytes = vec![0; total + PADDING];
         let mut starts = Vec::with_capacity(size + 1);
+        let mut end = 0;
         for (kind, &place) in kinds.iter().zip(&places) {
-            starts.push(bytes.len() as u32);
-            match kind {
-                Kind::Hole => {}
-                Kind::Ordinary => bytes.extend_from_slice(tokens.get(place as usize).1),
-                Kind::Special => bytes.extend_from_slice(literals[place as usize].as_bytes()),
-            }
+            starts.push(end as u32);
+            let length = match kind {
+                Kind::Hole => 0,
+                Kind::Ordinary => tokens.write(place as usize, &mut bytes[end..]),
+                Kind::Special => {
+                    let literal = literals[place as usize].as_bytes();
+                    bytes[end..end + literal.len()].copy_from_slice(literal);
+                    literal.len()
+                }
+            };
+            longest = longest.max(length);
+            end += length;
         }
-        starts.push(bytes.len() as u32);
-        bytes.extend([0; PADDING]);
-        Ok(Vocabulary { bytes, starts, kinds, longest: lengths().max().unwrap_or(0), index: OnceLock::new() })
+        starts.push(end as u32);
+        // Of several literals with one id, the first alone is in there.
+        bytes.truncate(end + PADDING);
+        bytes[end..].fill(0);
+        Ok(Vocabulary { bytes, starts, kinds, longest, index: OnceLock::new() })
     }
 
     /// Two ids of one token are an error.
@@ -192,5 +201,38 @@ impl Vocabulary {
     /// Ordinary tokens in increasing id order.
     pub fn ordinary(&self) -> impl Iterator<Item = (TokenId, &[u8])> {
         (0..self.size() as TokenId).filter_map(|id| Some((id, self.ordinary_bytes(id)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_lie_by_id_and_zeros_behind_them() {
+        let tokens: Tokens = [(4, "a token of many bytes"), (0, "b"), (2, "cd")].into_iter().collect();
+        let specials = [("<x>", 3), ("<y>", 3), ("<long one>", 6), ("<!>", 6)];
+        let specials = SpecialTokens::new(specials.map(|(literal, id)| (literal.to_owned(), id)).to_vec()).unwrap();
+        let vocabulary = Vocabulary::new("test", &tokens, &specials).unwrap();
+        assert_eq!(vocabulary.bytes(), [&b"bcd<x>a token of many bytes<!>"[..], &[0; PADDING]].concat());
+        assert_eq!(vocabulary.starts(), [0, 1, 1, 3, 6, 27, 27, 30]);
+        let shown = vocabulary.kinds().iter().map(|kind| match kind {
+            Kind::Hole => '.',
+            Kind::Ordinary => 'o',
+            Kind::Special => 's',
+        });
+        assert_eq!(shown.collect::<String>(), "o.oso.s");
+        assert_eq!((vocabulary.size(), vocabulary.longest()), (7, 21));
+        assert_eq!(vocabulary.token_bytes(3), Some(&b"<x>"[..]));
+        assert_eq!((vocabulary.id(b"cd"), vocabulary.id(b"<x>"), vocabulary.id(b"")), (Some(2), None, None));
+        assert_eq!(vocabulary.check_distinct("test"), Ok(()));
+    }
+
+    #[test]
+    fn one_token_with_two_ids_is_found() {
+        let tokens: Tokens = [(7, "x"), (1, "y"), (5, "x"), (9, "y")].into_iter().collect();
+        let vocabulary = Vocabulary::new("test", &tokens, &SpecialTokens::new(vec![]).unwrap()).unwrap();
+        let error = vocabulary.check_distinct("test").unwrap_err();
+        assert_eq!(error.to_string(), "test: the ids 5 and 7 have the same token b\"x\"");
     }
 }

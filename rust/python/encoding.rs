@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyString};
 
 use super::options::OnInvalid;
 use super::texts::Text;
@@ -118,19 +118,10 @@ impl Encoding {
         special_tokens: Option<&Bound<'_, PyAny>>,
         name: &str,
     ) -> PyResult<Self> {
-        let mut given = self::ranks::Ranks::default();
-        for item in ranks.items()?.iter() {
-            let (token, rank): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
-            let Ok(bytes) = token.cast::<PyBytes>() else {
-                let kind = token.get_type().qualname()?;
-                return Err(PyTypeError::new_err(format!("ranks: a token must be bytes, not {kind}")));
-            };
-            let bytes = bytes.as_bytes();
-            let rank = integer(&rank, |rank| {
-                format!("ranks: the token {} has the rank {rank}, expected 0 to {MAX_ID}", show_bytes(bytes))
-            })?;
-            given.push(bytes, rank);
-        }
+        let given = match plain_ranks(ranks) {
+            Some(given) => given,
+            None => any_ranks(ranks)?,
+        };
         let special_tokens = self::special_tokens(special_tokens)?.unwrap_or_default();
         wrap(py.detach(|| self::ranks::from_ranks(name.to_owned(), pattern, given, special_tokens)))
     }
@@ -237,6 +228,33 @@ impl Encoding {
             Rules::TokenBytes => None,
         }
     }
+}
+
+/// Of a dict of nothing but bytes and small integers: no list of its items, and no code of theirs runs.
+fn plain_ranks(mapping: &Bound<'_, PyMapping>) -> Option<ranks::Ranks> {
+    let mut given = ranks::Ranks::default();
+    for (token, rank) in mapping.cast_exact::<PyDict>().ok()?.iter() {
+        let rank = rank.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
+        given.push(token.cast_exact::<PyBytes>().ok()?.as_bytes(), rank.into());
+    }
+    Some(given)
+}
+
+fn any_ranks(mapping: &Bound<'_, PyMapping>) -> PyResult<ranks::Ranks> {
+    let mut given = ranks::Ranks::default();
+    for item in mapping.items()?.iter() {
+        let (token, rank): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
+        let Ok(bytes) = token.cast::<PyBytes>() else {
+            let kind = token.get_type().qualname()?;
+            return Err(PyTypeError::new_err(format!("ranks: a token must be bytes, not {kind}")));
+        };
+        let bytes = bytes.as_bytes();
+        let rank = integer(&rank, |rank| {
+            format!("ranks: the token {} has the rank {rank}, expected 0 to {MAX_ID}", show_bytes(bytes))
+        })?;
+        given.push(bytes, rank);
+    }
+    Ok(given)
 }
 
 /// An integer of any size that is not absurd; else the fault is `absurd`.

@@ -9,7 +9,6 @@ use crate::encoding::{MAX_ID, TokenId};
 use crate::error::{Error, Result, quote, shorten, show_char};
 
 /// The entries of a file in its order, and found by their tokens. All tokens lie in one string.
-#[derive(Default)]
 pub struct Entries {
     text: String,
     places: Vec<Place>,
@@ -39,7 +38,21 @@ impl Place {
     }
 }
 
+/// About how many bytes of a file an entry takes, or more.
+const BYTES_OF_AN_ENTRY: usize = 16;
+
 impl Entries {
+    /// For a file of so many bytes.
+    fn with_capacity(bytes: usize) -> Self {
+        let entries = bytes / BYTES_OF_AN_ENTRY;
+        Entries {
+            text: String::with_capacity(bytes / 2),
+            places: Vec::with_capacity(entries),
+            by_token: HashTable::with_capacity(entries),
+            hasher: DefaultHashBuilder::default(),
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.places.len()
     }
@@ -53,13 +66,21 @@ impl Entries {
         self.places[at].entry(&self.text)
     }
 
+    /// The entry of a token, and its place in the file; `guess` is the place that is looked at first.
+    pub fn find(&self, token: &str, guess: usize) -> Option<(usize, Entry<'_>)> {
+        let at = match self.places.get(guess) {
+            Some(place) if place.entry(&self.text).token == token => guess,
+            _ => *self.by_token.find(self.hasher.hash_one(token), |&at| self.at(at).token == token)?,
+        };
+        Some((at, self.at(at)))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
         self.places.iter().map(|place| place.entry(&self.text))
     }
 
     pub fn get(&self, token: &str) -> Option<Entry<'_>> {
-        let at = self.by_token.find(self.hasher.hash_one(token), |&at| self.at(at).token == token)?;
-        Some(self.at(*at))
+        self.find(token, usize::MAX).map(|(_, entry)| entry)
     }
 
     /// Adds an entry, unless one has its token already: that is the error.
@@ -96,7 +117,7 @@ impl Reader<'_> {
         if !self.take('{') {
             return self.fault(format!("expected a JSON object, found {}", self.found()));
         }
-        let mut entries = Entries::default();
+        let mut entries = Entries::with_capacity(self.text.len());
         self.skip_space();
         while !(entries.len() == 0 && self.take('}')) {
             let place = self.entry(&mut entries.text)?;
