@@ -46,7 +46,8 @@ pub enum Rules {
     /// To pairs, in this order (`merges.txt`).
     Pairs(Vec<(TokenId, TokenId)>),
     /// To the bytes of tokens: an id is the rank, every way to split a token into two tokens is a
-    /// rule for it, and a piece that is a token is looked up whole before any merge (rank files).
+    /// rule for it (of which one at most is ever met: [`ranks`]), and a piece that is a token is looked up whole
+    /// before any merge (rank files).
     TokenBytes,
 }
 
