@@ -15,7 +15,8 @@ use bpeline::encode::Count;
 use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
 use bpeline::merge::Merger;
-use bpeline::pretokenize::scanner::{self, Words};
+use bpeline::pretokenize::Boundaries;
+use bpeline::pretokenize::scanner::{Scanner, Words};
 use bpeline::special::Special;
 use bpeline::{Encoder, Encoding};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -62,7 +63,7 @@ fn decoded(encoding: &Encoding, ids: &[u32]) -> Vec<u8> {
 }
 
 fn merge<'m>(encoding: &Encoding, merger: &'m mut Merger, piece: &str) -> &'m [u32] {
-    merger.merge(encoding.pairs(), encoding.byte_ids(), piece.as_bytes(), &Never).unwrap()
+    merger.merge(encoding.pairs(), piece.as_bytes(), &Never).unwrap()
 }
 
 fn special_tokens(text: &str, encoding: &Encoding) -> usize {
@@ -75,25 +76,22 @@ fn special_tokens(text: &str, encoding: &Encoding) -> usize {
     segments
 }
 
-/// The best that the processor has: AVX2 on x86-64.
-fn detected(text: &str) -> usize {
-    let mut pieces = 0;
-    let Ok(()) = scanner::pieces::<std::convert::Infallible>(text, |piece| {
-        black_box(piece);
-        pieces += 1;
-        Ok(())
-    });
+/// Pieces, by what `next` does with a scanner.
+fn pieces(text: &str, next: impl Fn(&mut Scanner, &mut Boundaries) -> bool) -> usize {
+    let (mut pieces, mut scanner, mut boundaries) = (0, Scanner::new(text, 0), Boundaries::default());
+    while next(&mut scanner, &mut boundaries) {
+        pieces += black_box(&boundaries).count();
+    }
     pieces
 }
 
+/// The best that the processor has: AVX2 on x86-64.
+fn detected(text: &str) -> usize {
+    pieces(text, Scanner::next)
+}
+
 fn portable(text: &str) -> usize {
-    let mut pieces = 0;
-    let Ok(()) = scanner::pieces_by::<Words, std::convert::Infallible>(text, |piece| {
-        black_box(piece);
-        pieces += 1;
-        Ok(())
-    });
-    pieces
+    pieces(text, Scanner::next_by::<Words>)
 }
 
 /// Each stage, and the whole, over each text.

@@ -46,7 +46,16 @@ pub fn byte_of(character: char) -> Option<u8> {
 
 /// The bytes that a token's spelling stands for, or its first character outside the alphabet.
 pub fn to_bytes(spelling: &str) -> Result<Vec<u8>, char> {
-    spelling.chars().map(|c| byte_of(c).ok_or(c)).collect()
+    let mut bytes = Vec::with_capacity(spelling.len());
+    push_bytes(spelling, &mut bytes).map(|()| bytes)
+}
+
+/// Appends the bytes that a token's spelling stands for, or those before its first character outside the alphabet.
+pub fn push_bytes(spelling: &str, bytes: &mut Vec<u8>) -> Result<(), char> {
+    for c in spelling.chars() {
+        bytes.push(byte_of(c).ok_or(c)?);
+    }
+    Ok(())
 }
 
 /// How the files spell `bytes`.

@@ -11,7 +11,7 @@
 //! - of all others, a hash table of 8-byte slots with two places for each pair (cuckoo hashing: Pagh and Rodler,
 //!   2001): two loads at once and no loop, so nothing for the processor to guess wrong.
 
-use crate::encoding::{Rank, TokenId, Vocabulary};
+use crate::encoding::{TokenId, Vocabulary};
 
 /// What merging calls a token. The lower merges first.
 pub type Symbol = u32;
@@ -27,82 +27,87 @@ const SYMBOL_BITS: u32 = 21;
 /// Symbols are below this.
 pub const MOST_SYMBOLS: usize = 1 << SYMBOL_BITS;
 
-/// `left` and `right` make `id`, with the priority `rank`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
-    pub left: TokenId,
-    pub right: TokenId,
-    pub rank: Rank,
-    pub id: TokenId,
-}
-
 pub struct PairTable {
     bytes: Vec<Symbol>,
     slots: Vec<u64>,
     shift: u32,
     /// By symbol.
     ids: Vec<TokenId>,
+    /// By id; [`NONE`] of what no merge makes.
+    symbols: Vec<Symbol>,
 }
 
 /// No rule looks like this: the pair of one has two times [`SYMBOL_BITS`].
 const EMPTY: u64 = u64::MAX;
 
-/// Places that one insertion may move on before the table is made anew, twice as large.
+/// Slots that one insertion may move before the table is made anew, twice as large.
 const MOST_MOVES: usize = 500;
 
 impl PairTable {
-    /// `rules` in the order of their ranks, each pair once, all rules for one token with one rank.
-    pub fn new(rules: &[Rule], byte_ids: &[TokenId; 256], vocabulary: &Vocabulary) -> Self {
+    /// Without rules yet, for those that make the tokens `by_rank`.
+    pub fn new(by_rank: impl Iterator<Item = TokenId>, byte_ids: &[TokenId; 256], vocabulary: &Vocabulary) -> Self {
         let mut ids = byte_ids.to_vec();
+        ids.extend(by_rank);
         let mut symbols = vec![NONE; vocabulary.size()];
-        for (symbol, &id) in (0..).zip(byte_ids) {
+        let mut bytes = vec![APART; 1 << 16];
+        for (symbol, &id) in (0..).zip(&ids) {
             symbols[id as usize] = symbol;
-        }
-        for rule in rules {
-            if symbols[rule.id as usize] == NONE {
-                symbols[rule.id as usize] = ids.len() as Symbol;
-                ids.push(rule.id);
-            }
-        }
-        let mut table = PairTable { bytes: vec![APART; 1 << 16], slots: vec![], shift: 0, ids };
-        for &id in &table.ids {
             for pair in vocabulary.ordinary_bytes(id).unwrap_or_default().windows(2) {
-                table.bytes[two_bytes(pair[0], pair[1])] = NONE;
+                bytes[two_bytes(pair[0], pair[1])] = NONE;
             }
         }
-        let mut longer = Vec::with_capacity(rules.len());
-        for rule in rules {
-            let [left, right, makes] = [rule.left, rule.right, rule.id].map(|id| symbols[id as usize]);
-            match (u8::try_from(left), u8::try_from(right)) {
-                // A token that no rule makes is in no piece, and neither is what is made of it.
-                _ if left == NONE || right == NONE => {}
-                (Ok(left), Ok(right)) => table.bytes[two_bytes(left, right)] = makes,
-                _ => longer.push(slot(left, right, makes)),
-            }
-        }
-        let mut size = (longer.len() * 2).next_power_of_two().max(2);
-        while !table.fill(&longer, size) {
-            size *= 2;
-        }
+        let mut table = PairTable { bytes, slots: vec![], shift: 0, ids, symbols };
+        table.clear((table.ids.len() * 2).next_power_of_two());
         table
     }
 
-    /// Whether all slots found room among `size` places.
-    fn fill(&mut self, slots: &[u64], size: usize) -> bool {
+    /// `left` and `right` make a token. Each pair has one rule, and each token is made by one.
+    pub fn insert(&mut self, left: TokenId, right: TokenId, makes: TokenId) {
+        let [left, right, makes] = [left, right, makes].map(|id| self.symbols[id as usize]);
+        if left == NONE || right == NONE {
+            // A token that no rule makes is in no piece, and neither is what is made of it.
+            return;
+        }
+        if let (Ok(left), Ok(right)) = (u8::try_from(left), u8::try_from(right)) {
+            self.bytes[two_bytes(left, right)] = makes;
+            return;
+        }
+        let mut homeless = ((left as u64) << SYMBOL_BITS | right as u64) << SYMBOL_BITS | makes as u64;
+        while let Err(pushed_out) = self.settle(homeless) {
+            homeless = pushed_out;
+            self.grow();
+        }
+    }
+
+    fn clear(&mut self, size: usize) {
         self.slots = vec![EMPTY; size];
         self.shift = 64 - size.trailing_zeros();
-        slots.iter().all(|&slot| {
-            let (mut homeless, mut at) = (slot, self.places(slot >> SYMBOL_BITS)[0]);
-            for _ in 0..MOST_MOVES {
-                std::mem::swap(&mut homeless, &mut self.slots[at]);
-                if homeless == EMPTY {
-                    return true;
-                }
-                let [first, second] = self.places(homeless >> SYMBOL_BITS);
-                at = if at == first { second } else { first };
+    }
+
+    /// Finds a place for a slot; or pushes out another, for which there is none.
+    fn settle(&mut self, mut homeless: u64) -> Result<(), u64> {
+        let mut at = self.places(homeless >> SYMBOL_BITS)[0];
+        for _ in 0..MOST_MOVES {
+            std::mem::swap(&mut homeless, &mut self.slots[at]);
+            if homeless == EMPTY {
+                return Ok(());
             }
-            false
-        })
+            let [first, second] = self.places(homeless >> SYMBOL_BITS);
+            at = if at == first { second } else { first };
+        }
+        Err(homeless)
+    }
+
+    fn grow(&mut self) {
+        let taken: Vec<u64> = self.slots.iter().copied().filter(|&slot| slot != EMPTY).collect();
+        let mut size = self.slots.len();
+        loop {
+            size *= 2;
+            self.clear(size);
+            if taken.iter().all(|&slot| self.settle(slot).is_ok()) {
+                return;
+            }
+        }
     }
 
     /// The high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4).
@@ -140,8 +145,4 @@ impl PairTable {
 #[inline(always)]
 fn two_bytes(left: u8, right: u8) -> usize {
     (left as usize) << 8 | right as usize
-}
-
-fn slot(left: Symbol, right: Symbol, makes: Symbol) -> u64 {
-    ((left as u64) << SYMBOL_BITS | right as u64) << SYMBOL_BITS | makes as u64
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use bpeline::encoding::{Encoding, Parts, Rules, TokenId};
 use bpeline::interrupt::Never;
+use bpeline::pair_table::{APART, NONE};
 use bpeline::special::Special;
 use bpeline::{Encoder, encoding::ranks};
 use proptest::collection::vec;
@@ -103,12 +104,30 @@ fn naive_by_bytes(rank_of: &HashMap<&[u8], u32>, piece: &[u8]) -> Vec<u32> {
     ends.windows(2).map(|w| rank_of[&piece[w[0]..w[1]]]).collect()
 }
 
+/// The lemma on splits: abc is ab + c or a + bc, but as ab comes first only the former is ever met.
+#[test]
+fn a_token_has_one_rule_at_most() {
+    let words = [&b"ab"[..], b"bc", b"abc", b"abd", b"xyz"];
+    let ranks = (0..=255u8).map(|b| vec![b]).chain(words.map(<[u8]>::to_vec)).zip(0..).collect();
+    let encoding = ranks::from_ranks("test".into(), "gpt2".into(), ranks, vec![]).unwrap();
+    let [a, b, c, d] = *b"abcd";
+    // Where bytes are the ids 0 to 255 and ranks are ids, symbols are ids too.
+    let pairs = encoding.pairs();
+    assert_eq!(pairs.of_bytes(a, b), 256);
+    assert_eq!(pairs.get(256, c.into()), 258);
+    assert_eq!(pairs.get(a.into(), 257), NONE);
+    assert_eq!(pairs.get(256, d.into()), 259);
+    assert_eq!((pairs.of_bytes(a, d), pairs.of_bytes(b, d)), (APART, NONE));
+    assert_eq!(encoding.whole_piece(b"xyz"), Some(260)); // which no rule makes
+}
+
 #[test]
 fn a_merged_symbol_can_outrank_what_made_it() {
     // DESIGN section 3: "aba" before "ab", so that "abab" is "aba" and "b".
     let mut tokens: Vec<(TokenId, Vec<u8>)> = (0..256).map(|b| (b, vec![b as u8])).collect();
     tokens.extend([(256, b"ab".to_vec()), (257, b"aba".to_vec())]);
     let rules = Rules::Pairs(vec![(256, 97), (97, 98)]);
+    let tokens = tokens.into_iter().collect();
     let parts = Parts { name: "test".into(), pattern: "gpt2".into(), tokens, rules, special_tokens: vec![] };
     let encoder = Encoder::new(Encoding::new("test", parts).unwrap().into(), None);
     let mut ids: Vec<u32> = Vec::new();

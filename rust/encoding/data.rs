@@ -12,7 +12,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Encoding, Parts, Rules, TokenId};
+use super::{Encoding, Parts, Rules, TokenId, Tokens};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"bpeline encoding 1\n";
@@ -97,10 +97,10 @@ fn read_parts(body: &[u8]) -> Option<Parts> {
         let id = reader.number()?;
         special_tokens.push((reader.text()?, id));
     }
-    let mut tokens = Vec::new();
+    let mut tokens = Tokens::default();
     for _ in 0..reader.number()? {
         let id = reader.number()?;
-        tokens.push((id, reader.block()?.to_vec()));
+        tokens.push(id, reader.block()?);
     }
     let rules = match kind {
         0 => {

@@ -2,23 +2,25 @@
 //!
 //! Every source ([`gpt2_files`], [`ranks`], [`builtin`], [`data`]) gathers [`Parts`] and goes through
 //! the one gate [`Encoding::new`], which checks whatever would make an encoder panic or lose text.
-//! Sources check more on their own, because they know the line. An `Encoding` is immutable.
+//! Sources check more on their own, because they know the line; those that have looked up all that the gate would
+//! have to hash again come in by [`Encoding::with_rules`]. An `Encoding` is immutable.
 
 pub mod builtin;
 pub mod data;
 pub mod gpt2_files;
 pub mod ranks;
+mod tokens;
 pub mod vocabulary;
 
-use std::collections::HashMap;
-
-use hashbrown::HashSet;
 use std::sync::OnceLock;
 
+use hashbrown::{HashMap, HashSet};
+
 use crate::error::{Error, Result, quote, show_bytes};
-use crate::pair_table::{MOST_SYMBOLS, PairTable, Rule};
+use crate::pair_table::{MOST_SYMBOLS, PairTable};
 use crate::pretokenize::Pattern;
 use crate::special::SpecialTokens;
+pub use tokens::Tokens;
 pub use vocabulary::Vocabulary;
 
 /// A token's number.
@@ -44,8 +46,24 @@ pub enum Rules {
     /// To pairs, in this order (`merges.txt`).
     Pairs(Vec<(TokenId, TokenId)>),
     /// To the bytes of tokens: an id is the rank, every way to split a token into two tokens is a
-    /// rule for it, and a piece that is a token is looked up whole before any merge (rank files).
+    /// rule for it (of which one at most is ever met: [`ranks`]), and a piece that is a token is looked up whole
+    /// before any merge (rank files).
     TokenBytes,
+}
+
+/// A pair, its rank, and the token that it makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    pub left: TokenId,
+    pub right: TokenId,
+    pub rank: Rank,
+    pub makes: TokenId,
+}
+
+impl Rule {
+    pub fn pair(&self) -> (TokenId, TokenId) {
+        (self.left, self.right)
+    }
 }
 
 /// What an encoding is made from.
@@ -53,7 +71,7 @@ pub struct Parts {
     pub name: String,
     pub pattern: String,
     /// Ordinary tokens, special tokens apart.
-    pub tokens: Vec<(TokenId, Vec<u8>)>,
+    pub tokens: Tokens,
     pub rules: Rules,
     pub special_tokens: Vec<(String, TokenId)>,
 }
@@ -73,19 +91,37 @@ pub struct Encoding {
 impl Encoding {
     /// `source` begins the message of an error.
     pub fn new(source: &str, parts: Parts) -> Result<Self> {
+        Encoding::build(source, parts, None)
+    }
+
+    /// From a source that has seen that no two tokens have the same bytes, and knows all rules.
+    fn with_rules(source: &str, parts: Parts, rules: Vec<Rule>) -> Result<Self> {
+        Encoding::build(source, parts, Some(rules))
+    }
+
+    fn build(source: &str, parts: Parts, known: Option<Vec<Rule>>) -> Result<Self> {
         let Parts { name, pattern, tokens, rules, special_tokens } = parts;
         let pattern = Pattern::new(&pattern)?;
         let special_tokens = SpecialTokens::new(special_tokens)?;
         let vocabulary = Vocabulary::new(source, &tokens, &special_tokens)?;
+        drop(tokens);
+        if known.is_none() {
+            vocabulary.check_distinct(source)?;
+        }
         let byte_ids = byte_ids(source, &vocabulary)?;
-        let all_rules = match &rules {
-            Rules::Pairs(merges) => one_a_token(pair_rules(source, &vocabulary, merges)?, &vocabulary, &byte_ids),
-            Rules::TokenBytes => ranks::split_rules(&vocabulary),
-        };
-        if all_rules.len() + 256 > MOST_SYMBOLS && vocabulary.size() > MOST_SYMBOLS {
+        if vocabulary.size() > MOST_SYMBOLS && vocabulary.ordinary().count() > MOST_SYMBOLS {
             return Err(Error::file(format!("{source}: too many tokens, expected at most {MOST_SYMBOLS}")));
         }
-        let pairs = PairTable::new(&all_rules, &byte_ids, &vocabulary);
+        let pairs = match &rules {
+            Rules::TokenBytes => ranks::pair_table(&vocabulary, &byte_ids),
+            Rules::Pairs(merges) => {
+                let rules = known.map_or_else(|| pair_rules(source, &vocabulary, merges), Ok)?;
+                let rules = one_a_token(rules, &vocabulary, &byte_ids);
+                let mut pairs = PairTable::new(rules.iter().map(|rule| rule.makes), &byte_ids, &vocabulary);
+                rules.iter().for_each(|rule| pairs.insert(rule.left, rule.right, rule.makes));
+                pairs
+            }
+        };
         let fingerprint = OnceLock::new();
         let is_builtin = false;
         Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
@@ -118,7 +154,7 @@ impl Encoding {
         Parts {
             name: self.name.clone(),
             pattern: self.pattern.text().to_owned(),
-            tokens: self.vocabulary.ordinary().map(|(id, bytes)| (id, bytes.to_vec())).collect(),
+            tokens: self.vocabulary.ordinary().collect(),
             rules: self.rules.clone(),
             special_tokens: self.special_tokens.to_vec(),
         }
@@ -172,11 +208,15 @@ impl Encoding {
 }
 
 fn byte_ids(source: &str, vocabulary: &Vocabulary) -> Result<[TokenId; 256]> {
+    let mut found = [None; 256];
+    for (id, bytes) in vocabulary.ordinary() {
+        if let [byte] = bytes {
+            found[*byte as usize] = Some(id);
+        }
+    }
     let mut ids = [0; 256];
-    for byte in 0..=255u8 {
-        ids[byte as usize] = vocabulary
-            .id(&[byte])
-            .ok_or_else(|| Error::file(format!("{source}: the byte 0x{byte:02x} has no token")))?;
+    for (byte, id) in found.into_iter().enumerate() {
+        ids[byte] = id.ok_or_else(|| Error::file(format!("{source}: the byte 0x{byte:02x} has no token")))?;
     }
     Ok(ids)
 }
@@ -191,45 +231,47 @@ fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId
             let unknown = || Error::file(format!("{source}: a rule names the id {symbol}, which no token has"));
             joined.extend_from_slice(vocabulary.ordinary_bytes(symbol).ok_or_else(unknown)?);
         }
-        let Some(id) = vocabulary.id(&joined) else {
+        let Some(makes) = vocabulary.id(&joined) else {
             let made = show_bytes(&joined);
             return Err(Error::file(format!("{source}: a rule makes {made}, which is not in the vocabulary")));
         };
         if !seen.insert((left, right)) {
             return Err(Error::file(format!("{source}: the rule of {left} and {right} is repeated")));
         }
-        rules.push(Rule { left, right, rank: Rank(rank), id });
+        rules.push(Rule { left, right, rank: Rank(rank), makes });
     }
     Ok(rules)
 }
 
-/// Where several rules make one token, the only one that ever does: the one that makes it of its bytes alone.
-///
-/// Whenever merging makes a token of some bytes of a piece, the merges among those bytes were, one after the other,
-/// the best of the pairs among them, which is how they would have gone had those bytes stood alone; so the
-/// last of them is the same everywhere.
+/// Where several rules make one token, the only one that can: the one that makes it of its bytes alone (the lemma on
+/// splits in `rust/DESIGN.md`). In the order of their ranks.
 fn one_a_token(rules: Vec<Rule>, vocabulary: &Vocabulary, byte_ids: &[TokenId; 256]) -> Vec<Rule> {
     let mut made_by = vec![0u32; vocabulary.size()];
-    rules.iter().for_each(|rule| made_by[rule.id as usize] += 1);
+    rules.iter().for_each(|rule| made_by[rule.makes as usize] += 1);
     if made_by.iter().all(|&rules| rules <= 1) {
         return rules;
     }
-    let by_pair: hashbrown::HashMap<_, _> = rules.iter().map(|rule| ((rule.left, rule.right), *rule)).collect();
-    let merges = |id: TokenId| {
+    let by_pair: HashMap<_, _> = rules.iter().map(|rule| (rule.pair(), *rule)).collect();
+    let last_merge = |id: TokenId| {
         let bytes = vocabulary.ordinary_bytes(id).unwrap_or_default();
         let mut ids: Vec<TokenId> = bytes.iter().map(|&byte| byte_ids[byte as usize]).collect();
         let mut last = None;
-        while let Some((_, at, rule)) = ids
+        let rule_of = |pair: &[TokenId]| by_pair.get(&(pair[0], pair[1])).copied();
+        while let Some((at, rule)) = ids
             .windows(2)
             .enumerate()
-            .filter_map(|(at, pair)| by_pair.get(&(pair[0], pair[1])).map(|rule| (rule.rank, at, *rule)))
-            .min_by_key(|(rank, at, _)| (*rank, *at))
+            .filter_map(|(at, pair)| Some((at, rule_of(pair)?)))
+            .min_by_key(|(at, rule)| (rule.rank, *at))
         {
-            ids.splice(at..at + 2, [rule.id]);
+            ids.splice(at..at + 2, [rule.makes]);
             last = Some(rule);
         }
         last.filter(|_| ids == [id])
     };
-    let kept: Vec<Option<Rule>> = (0..).zip(&made_by).map(|(id, &n)| if n > 1 { merges(id) } else { None }).collect();
-    rules.into_iter().filter(|rule| made_by[rule.id as usize] == 1 || kept[rule.id as usize] == Some(*rule)).collect()
+    let only: Vec<Option<Rule>> =
+        (0..).zip(&made_by).map(|(id, &rules)| if rules > 1 { last_merge(id) } else { None }).collect();
+    rules
+        .into_iter()
+        .filter(|rule| made_by[rule.makes as usize] == 1 || only[rule.makes as usize] == Some(*rule))
+        .collect()
 }

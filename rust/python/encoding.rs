@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyString};
 
 use super::options::OnInvalid;
 use super::texts::Text;
@@ -26,11 +27,11 @@ fn wrap(encoding: crate::Result<core::Encoding>) -> PyResult<Encoding> {
 }
 
 /// By Python's own means: its errors are the ones that users know, and Ctrl-C ends it.
-fn read_file(py: Python<'_>, path: &str) -> PyResult<gpt2_files::File> {
+fn read_file(py: Python<'_>, path: &str) -> PyResult<PyBackedBytes> {
     let file = py.import("io")?.call_method1("open", (path, "rb"))?;
-    let content = file.call_method0("read").and_then(|content| content.extract());
+    let content = file.call_method0("read");
     file.call_method0("close")?;
-    Ok(gpt2_files::File { path: path.to_owned(), content: content? })
+    Ok(content?.extract()?)
 }
 
 fn special_tokens(tokens: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Specials>> {
@@ -99,8 +100,12 @@ impl Encoding {
         name: &str,
     ) -> PyResult<Self> {
         let special_tokens = self::special_tokens(special_tokens)?;
-        let (vocab, merges) = (read_file(py, vocab)?, read_file(py, merges)?);
-        wrap(py.detach(|| gpt2_files::load(&vocab, &merges, pattern, special_tokens, name.to_owned())))
+        let contents = (read_file(py, vocab)?, read_file(py, merges)?);
+        wrap(py.detach(|| {
+            let vocab = gpt2_files::File { path: vocab, content: &contents.0 };
+            let merges = gpt2_files::File { path: merges, content: &contents.1 };
+            gpt2_files::load(vocab, merges, pattern, special_tokens, name.to_owned())
+        }))
     }
 
     /// From the rank of each token's bytes, which is also its id.
@@ -113,19 +118,10 @@ impl Encoding {
         special_tokens: Option<&Bound<'_, PyAny>>,
         name: &str,
     ) -> PyResult<Self> {
-        let mut given = Vec::new();
-        for item in ranks.items()?.iter() {
-            let (token, rank): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
-            let Ok(bytes) = token.cast::<PyBytes>() else {
-                let kind = token.get_type().qualname()?;
-                return Err(PyTypeError::new_err(format!("ranks: a token must be bytes, not {kind}")));
-            };
-            let bytes = bytes.as_bytes().to_vec();
-            let rank = integer(&rank, |rank| {
-                format!("ranks: the token {} has the rank {rank}, expected 0 to {MAX_ID}", show_bytes(&bytes))
-            })?;
-            given.push((bytes, rank));
-        }
+        let given = match plain_ranks(ranks) {
+            Some(given) => given,
+            None => any_ranks(ranks)?,
+        };
         let special_tokens = self::special_tokens(special_tokens)?.unwrap_or_default();
         wrap(py.detach(|| self::ranks::from_ranks(name.to_owned(), pattern, given, special_tokens)))
     }
@@ -133,7 +129,7 @@ impl Encoding {
     /// What `to_bytes` gave.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let data = data.extract::<pyo3::pybacked::PyBackedBytes>().or_else(|_| {
+        let data = data.extract::<PyBackedBytes>().or_else(|_| {
             let kind = data.get_type().qualname()?;
             match super::texts::copy_buffer(data) {
                 Ok(bytes) => Ok(bytes.into()),
@@ -232,6 +228,33 @@ impl Encoding {
             Rules::TokenBytes => None,
         }
     }
+}
+
+/// Of a dict of nothing but bytes and small integers: no list of its items, and no code of theirs runs.
+fn plain_ranks(mapping: &Bound<'_, PyMapping>) -> Option<ranks::Ranks> {
+    let mut given = ranks::Ranks::default();
+    for (token, rank) in mapping.cast_exact::<PyDict>().ok()?.iter() {
+        let rank = rank.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
+        given.push(token.cast_exact::<PyBytes>().ok()?.as_bytes(), rank.into());
+    }
+    Some(given)
+}
+
+fn any_ranks(mapping: &Bound<'_, PyMapping>) -> PyResult<ranks::Ranks> {
+    let mut given = ranks::Ranks::default();
+    for item in mapping.items()?.iter() {
+        let (token, rank): (Bound<PyAny>, Bound<PyAny>) = item.extract()?;
+        let Ok(bytes) = token.cast::<PyBytes>() else {
+            let kind = token.get_type().qualname()?;
+            return Err(PyTypeError::new_err(format!("ranks: a token must be bytes, not {kind}")));
+        };
+        let bytes = bytes.as_bytes();
+        let rank = integer(&rank, |rank| {
+            format!("ranks: the token {} has the rank {rank}, expected 0 to {MAX_ID}", show_bytes(bytes))
+        })?;
+        given.push(bytes, rank);
+    }
+    Ok(given)
 }
 
 /// An integer of any size that is not absurd; else the fault is `absurd`.
