@@ -87,11 +87,11 @@ fn pieces(text: &str, next: impl Fn(&mut Scanner, &mut Boundaries) -> bool) -> u
 
 /// The best that the processor has: AVX2 on x86-64.
 fn detected(text: &str) -> usize {
-    pieces(text, Scanner::next)
+    pieces(text, |scanner, boundaries| scanner.next(boundaries))
 }
 
 fn portable(text: &str) -> usize {
-    pieces(text, Scanner::next_by::<Words>)
+    pieces(text, |scanner, boundaries| scanner.next_by::<Words>(boundaries))
 }
 
 /// Each stage, and the whole, over each text.
