@@ -1,7 +1,7 @@
 //! `bpeline._native.Core`: what encodes and decodes, as Python sees it.
 
 use std::ffi::CString;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
@@ -13,6 +13,7 @@ use super::encoding::Encoding;
 use super::lists::Lists;
 use super::options::{OnInvalid, SpecialChoice, Whole};
 use super::work::{Ragged, Spans};
+use crate::decode::Decoder;
 use crate::encode::{Count, Encoder};
 use crate::encoding::TokenId;
 use crate::truncate;
@@ -23,6 +24,8 @@ pub struct Core {
     pub(super) encoder: Encoder,
     encoding: Py<Encoding>,
     pub(super) lists: Lists,
+    /// Made at the first call that decodes.
+    pub(super) decoder: OnceLock<Decoder>,
 }
 
 #[pymethods]
@@ -37,7 +40,7 @@ impl Core {
         };
         let budget = cache_bytes.map(|bytes| bytes.at_least(0, "cache_bytes")).transpose()?;
         let encoder = Encoder::new(Arc::clone(&encoding.get().inner), budget);
-        Ok(Core { encoder, encoding: encoding.clone().unbind(), lists: Lists::default() })
+        Ok(Core { encoder, encoding: encoding.clone().unbind(), lists: Lists::default(), decoder: OnceLock::new() })
     }
 
     /// All that fixes the ids.
@@ -296,7 +299,8 @@ impl Core {
         errors: &str,
         skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyString>> {
-        let bytes = self.decode_to_bytes(ids, skip_special_tokens)?;
+        let mut bytes = Vec::new();
+        self.decode_into(ids, skip_special_tokens, &mut bytes, |_| Ok(()))?;
         let errors = CString::new(errors)?;
         // SAFETY: the pointers are to `bytes` and to a C string, both alive during the call, which
         // gives a new `str`, or null with an exception set.
@@ -318,7 +322,14 @@ impl Core {
         ids: &Bound<'py, PyAny>,
         skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.decode_to_bytes(ids, skip_special_tokens)?))
+        PyBytes::new_with_writer(py, 0, |writer| {
+            let mut bytes = Vec::new();
+            self.decode_into(ids, skip_special_tokens, &mut bytes, |bytes| {
+                writer.write_bytes(bytes)?;
+                bytes.clear();
+                Ok(())
+            })
+        })
     }
 
     /// What `decode` gives for each list of ids, in order.

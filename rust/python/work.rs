@@ -10,7 +10,7 @@ use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::signals::Signals;
 use super::texts::{Source, Text, texts};
 use crate::batch::map_chunks;
-use crate::decode;
+use crate::decode::Decoder;
 use crate::encode::{Ends, Session, Sink, Token};
 use crate::encoding::TokenId;
 use crate::error::Result;
@@ -179,11 +179,20 @@ impl Core {
         Ok((self.list(py, &ids)?, spans))
     }
 
-    pub(super) fn decode_to_bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
+    /// Calls `work` with `bytes`, to take from or to leave there, after each few thousand ids that went into it.
+    pub(super) fn decode_into(
+        &self,
+        ids: &Bound<'_, PyAny>,
+        skip_special_tokens: bool,
+        bytes: &mut Vec<u8>,
+        mut work: impl FnMut(&mut Vec<u8>) -> PyResult<()>,
+    ) -> PyResult<()> {
         let vocabulary = self.encoder.encoding().vocabulary();
-        let mut bytes = Vec::new();
-        token_ids(ids, self.vocab_size(), |ids| Ok(decode::decode(vocabulary, ids, skip_special_tokens, &mut bytes)?))?;
-        Ok(bytes)
+        let decoder = self.decoder.get_or_init(|| Decoder::new(vocabulary));
+        token_ids(ids, vocabulary.size(), |ids| {
+            decoder.decode(vocabulary, ids, skip_special_tokens, bytes)?;
+            work(bytes)
+        })
     }
 }
 
