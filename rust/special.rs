@@ -18,6 +18,8 @@ pub struct SpecialTokens {
     tokens: Vec<(String, TokenId)>,
     by_literal: HashMap<String, TokenId>,
     all: Finder,
+    /// Bytes that some literal has next to each other, a bit for each pair.
+    neighbours: Box<[u64; 1 << 10]>,
 }
 
 /// Finds the literals of some special tokens.
@@ -66,8 +68,13 @@ impl SpecialTokens {
                 return Err(Error::file(format!("special token {literal} has the id {id}, expected 0 to {MAX_ID}")));
             }
         }
+        let mut neighbours = Box::new([0; 1 << 10]);
+        for pair in tokens.iter().flat_map(|(literal, _)| literal.as_bytes().windows(2)) {
+            let (word, bit) = place([pair[0], pair[1]]);
+            neighbours[word] |= bit;
+        }
         let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect())?;
-        Ok(SpecialTokens { tokens, by_literal, all })
+        Ok(SpecialTokens { tokens, by_literal, all, neighbours })
     }
 
     /// In (id, literal) order.
@@ -89,6 +96,12 @@ impl SpecialTokens {
 
     pub fn id(&self, literal: &str) -> Option<TokenId> {
         self.by_literal.get(literal).copied()
+    }
+
+    /// Whether some literal has these two bytes next to each other.
+    pub fn may_contain(&self, bytes: [u8; 2]) -> bool {
+        let (word, bit) = place(bytes);
+        self.neighbours[word] & bit != 0
     }
 
     /// Those of `literals`; the first that is no special token is the error.
@@ -133,6 +146,12 @@ impl SpecialTokens {
         }
         Ok(())
     }
+}
+
+/// The word and the bit of a pair of bytes in a table of all pairs.
+fn place(bytes: [u8; 2]) -> (usize, u64) {
+    let pair = u16::from_le_bytes(bytes);
+    (pair as usize / 64, 1 << (pair % 64))
 }
 
 impl Finder {

@@ -12,10 +12,12 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use super::encoding::Encoding;
 use super::lists::Lists;
 use super::options::{OnInvalid, SpecialChoice, Whole};
-use super::work::{Ragged, Spans};
+use super::work::{Cut, Ragged, Spans};
+use crate::batch::CHUNK_BYTES;
 use crate::decode::Decoder;
-use crate::encode::{Count, Encoder};
+use crate::encode::{Count, Encoder, Session};
 use crate::encoding::TokenId;
+use crate::interrupt::Interrupt;
 use crate::truncate;
 
 /// Encoder and decoder over one encoding. Immutable to its users; safe to share between threads.
@@ -125,17 +127,12 @@ impl Core {
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyList>> {
-        let lists = PyList::empty(py);
-        for chunk in self.flat::<TokenId>(py, texts, threads, &self.options(&special, errors)?)? {
-            py.check_signals()?;
-            let mut rest = &chunk.tokens[..];
-            for length in chunk.lengths {
-                let (ids, after) = rest.split_at(length);
-                lists.append(self.list(py, ids)?)?;
-                rest = after;
-            }
+        let options = self.options(&special, errors)?;
+        if self.is_narrow() {
+            self.lists_of::<u16>(py, texts, threads, &options)
+        } else {
+            self.lists_of::<u32>(py, texts, threads, &options)
         }
-        Ok(lists)
     }
 
     /// The ids of all texts in one array, and where each begins and the last ends.
@@ -198,18 +195,20 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors)?;
-        let chunks = self.on_batch(py, texts, threads, &options, |spans: &mut Vec<_>, session, text, interrupt| {
+        let each = |spans: &mut Vec<_>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
             spans.push(self.with_spans(session, text, &options.special, interrupt)?);
             Ok(())
-        })?;
+        };
         let mut all = Vec::new();
-        for chunk in chunks {
+        self.on_batch(py, texts, threads, &options, (Cut::Between, CHUNK_BYTES), each, |ready, _| {
+            all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
+            Ok(())
+        })?;
+        let python_spans = |spans| {
             py.check_signals()?;
-            for spans in chunk {
-                all.push(self.python_spans(py, spans)?);
-            }
-        }
-        Ok(all)
+            self.python_spans(py, spans)
+        };
+        all.into_iter().map(python_spans).collect()
     }
 
     /// How many tokens a text has: the length of what `encode` gives. Errors as `encode`.
@@ -245,14 +244,23 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors)?;
-        let chunks =
-            self.on_batch(py, texts, threads, &options, |counts: &mut Vec<i64>, session, text, interrupt| {
-                let mut count = Count::default();
-                session.encode(text, &options.special, &mut count, interrupt)?;
-                counts.push(count.0 as i64);
-                Ok(())
-            })?;
-        Ok(PyArray1::from_vec(py, chunks.concat()))
+        let each = |counts: &mut Vec<i64>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
+            let mut count = Count::default();
+            session.encode(text, &options.special, &mut count, interrupt)?;
+            counts.push(count.0 as i64);
+            Ok(())
+        };
+        let mut all: Vec<i64> = Vec::new();
+        self.on_batch(py, texts, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
+            for (chunk, mut counts) in ready {
+                if chunk.from > 0 {
+                    counts[0] += all.pop().unwrap_or(0);
+                }
+                all.extend(counts);
+            }
+            Ok(())
+        })?;
+        Ok(PyArray1::from_vec(py, all))
     }
 
     /// The longest prefix that encodes to at most `max_tokens` tokens.

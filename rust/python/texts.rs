@@ -6,6 +6,7 @@
 //! bytes-like object is copied, since its owner may write to it meanwhile.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -15,6 +16,12 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 
 use super::options::OnInvalid;
 use crate::error::{Error, Position, Result};
+
+/// A text that cannot be cut within so many bytes is not cut there.
+const CUT_WITHIN: usize = 1 << 16;
+
+/// Bytes that are looked at to find a cut, in one go.
+const PASSAGE: usize = 1 << 9;
 
 /// A document that Python owns.
 pub struct Text<'py> {
@@ -134,6 +141,53 @@ impl Source {
         }
     }
 
+    /// The part in a range of its bytes in memory, which must begin and end at whole units.
+    pub fn part(&self, range: Range<usize>) -> Source {
+        fn part<T>(units: *const [T], range: Range<usize>) -> *const [T] {
+            let width = size_of::<T>();
+            // SAFETY: see `unsafe impl Send for Source`: the memory is alive and immutable.
+            unsafe { &(&*units)[range.start / width..range.end / width] }
+        }
+        let data = match self.data {
+            Data::Ascii(units) => Data::Ascii(part(units, range)),
+            Data::Latin1(units) => Data::Latin1(part(units, range)),
+            Data::Ucs2(units) => Data::Ucs2(part(units, range)),
+            Data::Ucs4(units) => Data::Ucs4(part(units, range)),
+            Data::Bytes(units) => Data::Bytes(part(units, range)),
+        };
+        Source { data }
+    }
+
+    /// A byte of memory, soon after the byte `near`, at which the text can be cut. `safe_cut` finds one in a short passage.
+    pub fn cut(&self, near: usize, safe_cut: impl Fn(&str) -> Option<usize>) -> Option<usize> {
+        // A cut is between two characters: passages have at least one in common.
+        let starts = (near.next_multiple_of(4)..self.size()).step_by(PASSAGE - 4).take(CUT_WITHIN / PASSAGE);
+        for start in starts {
+            let passage = self.part(start..(start + PASSAGE).min(self.size()));
+            // SAFETY: see `unsafe impl Send for Source`: the memory is alive and immutable.
+            let cut = unsafe {
+                match passage.data {
+                    Data::Ascii(bytes) | Data::Bytes(bytes) => {
+                        // From the first whole character to the last.
+                        let bytes = &*bytes;
+                        let front = bytes.iter().take_while(|&&byte| (byte as i8) < -64).count();
+                        let text = bytes[front..].utf8_chunks().next().map_or("", |chunk| chunk.valid());
+                        safe_cut(text).map(|at| front + at)
+                    }
+                    Data::Latin1(units) => cut_units((*units).iter().map(|&unit| unit.into()), &safe_cut),
+                    Data::Ucs2(units) => {
+                        cut_units((*units).iter().map(|&unit| unit.into()), &safe_cut).map(|at| at * 2)
+                    }
+                    Data::Ucs4(units) => cut_units((*units).iter().copied(), &safe_cut).map(|at| at * 4),
+                }
+            };
+            if let Some(cut) = cut {
+                return Some(start + cut);
+            }
+        }
+        None
+    }
+
     /// The text as UTF-8, borrowed or in `buffer`.
     pub fn read<'b>(&'b self, buffer: &'b mut String, on_invalid: OnInvalid) -> Result<&'b str> {
         buffer.clear();
@@ -172,6 +226,12 @@ impl Source {
             (error, _) => error,
         }
     }
+}
+
+/// Finds a cut among units of a character each; a surrogate stands for U+FFFD, which is as little of a letter.
+fn cut_units(units: impl Iterator<Item = u32>, safe_cut: impl Fn(&str) -> Option<usize>) -> Option<usize> {
+    let text: String = units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    safe_cut(&text).map(|at| text[..at].chars().count())
 }
 
 fn read_bytes<'b>(bytes: &'b [u8], buffer: &'b mut String, on_invalid: OnInvalid) -> Result<&'b str> {
