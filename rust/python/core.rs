@@ -12,11 +12,10 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use super::encoding::Encoding;
 use super::lists::Lists;
 use super::options::{OnInvalid, SpecialChoice, Whole};
-use super::work::{Cut, Ragged, Spans};
+use super::work::{Cut, Ragged, Spans, array};
 use crate::batch::CHUNK_BYTES;
 use crate::decode::Decoder;
 use crate::encode::{Count, Encoder, Session};
-use crate::encoding::TokenId;
 use crate::interrupt::Interrupt;
 use crate::truncate;
 
@@ -81,8 +80,12 @@ impl Core {
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids: Vec<TokenId> = self.encode_into(py, text, &self.options(&special, errors)?, Vec::new())?;
-        self.list(py, &ids)
+        let options = self.options(&special, errors)?;
+        if self.is_narrow() {
+            self.list(py, &self.ids::<u16>(py, text, &options)?)
+        } else {
+            self.list(py, &self.ids::<u32>(py, text, &options)?)
+        }
     }
 
     /// The token ids as a 1-D array: `uint16` if every id of the encoding fits, else `uint32`. Errors as `encode`.
@@ -101,11 +104,9 @@ impl Core {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = self.options(&special, errors)?;
         if self.is_narrow() {
-            let ids = self.encode_into(py, text, &options, Vec::<u16>::new())?;
-            Ok(PyArray1::from_vec(py, ids).into_any())
+            Ok(array(py, self.ids::<u16>(py, text, &options)?))
         } else {
-            let ids = self.encode_into(py, text, &options, Vec::<u32>::new())?;
-            Ok(PyArray1::from_vec(py, ids).into_any())
+            Ok(array(py, self.ids::<u32>(py, text, &options)?))
         }
     }
 
@@ -225,7 +226,7 @@ impl Core {
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<usize> {
-        Ok(self.encode_into(py, text, &self.options(&special, errors)?, Count::default())?.0)
+        Ok(self.encode_into(py, text, &self.options(&special, errors)?, |_| Count::default())?.0)
     }
 
     /// How many tokens each text has: a 1-D int64 array. Errors as `encode_batch`.

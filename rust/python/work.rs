@@ -96,17 +96,25 @@ impl Core {
         Signals::detached(py, |signals| source.with_text(&mut buffer, options.on_invalid, |text| work(text, signals)))
     }
 
+    /// Fills the sink that `sink` makes for a text of so many bytes.
     pub(super) fn encode_into<S: Sink + Send>(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         options: &Options,
-        mut sink: S,
+        sink: impl FnOnce(usize) -> S + Send,
     ) -> PyResult<S> {
         self.on_text(py, text, options, |text, interrupt| {
+            let mut sink = sink(text.len());
             self.encoder.session().encode(text, &options.special, &mut sink, interrupt)?;
             Ok(sink)
         })
+    }
+
+    /// The ids of one text.
+    pub(super) fn ids<T: Token>(&self, py: Python<'_>, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<T>> {
+        // Enough for nearly every text, so that it is asked for once.
+        self.encode_into(py, text, options, |bytes| Vec::with_capacity(bytes / 2 + 8))
     }
 
     /// Calls `each` with every document of a batch, or part of one, and `take` with what that gave for chunks, in order,
@@ -207,8 +215,7 @@ impl Core {
             }
             Ok(())
         })?;
-        tokens.shrink_to_fit();
-        Ok((PyArray1::from_vec(py, tokens).into_any(), PyArray1::from_vec(py, offsets)))
+        Ok((array(py, tokens), PyArray1::from_vec(py, offsets)))
     }
 
     pub(super) fn lists_of<'py, T: Token + Into<TokenId>>(
@@ -287,6 +294,12 @@ impl Core {
             work(bytes)
         })
     }
+}
+
+/// The ids as an array, which keeps their memory and no more.
+pub(super) fn array<T: numpy::Element>(py: Python<'_>, mut ids: Vec<T>) -> Bound<'_, PyAny> {
+    ids.shrink_to_fit();
+    PyArray1::from_vec(py, ids).into_any()
 }
 
 /// Tokens and offsets.
