@@ -204,10 +204,9 @@ impl Core {
                 } else {
                     tokens.extend_from_slice(&flat.tokens);
                 }
-                if chunk.from > 0 {
-                    offsets.pop();
-                }
-                let mut end = offsets.last().copied().unwrap_or(0);
+                // Of a document that goes on, the end so far is where it goes on.
+                let end = if chunk.from > 0 { offsets.pop() } else { offsets.last().copied() };
+                let mut end = end.unwrap_or(0);
                 offsets.extend(flat.lengths.iter().map(|&length| {
                     end += length as i64;
                     end
