@@ -18,8 +18,12 @@ static ENGINE: LazyLock<regex::Engine> = LazyLock::new(|| regex::Engine::new(GPT
 /// By the scanner and by the regular expression itself.
 fn pieces(text: &str) -> Vec<String> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    PATTERN.pieces(text, |piece| Ok(ours.push(piece.to_owned()))).unwrap();
-    ENGINE.pieces_from(text, 0, |piece| Ok(theirs.push(piece.to_owned()))).unwrap();
+    let add = |pieces: &mut Vec<String>, piece: &str| {
+        pieces.push(piece.to_owned());
+        Ok(())
+    };
+    PATTERN.pieces(text, |piece| add(&mut ours, piece)).unwrap();
+    ENGINE.pieces_from(text, 0, |piece| add(&mut theirs, piece)).unwrap();
     assert_eq!(ours, theirs);
     ours
 }

@@ -72,7 +72,7 @@ fn small_int(number: &Bound<'_, PyAny>) -> Option<i64> {
         }
         ffi::PyLong_AsLongAndOverflow(number.as_ptr(), &mut overflow)
     };
-    (overflow == 0).then_some(value.into())
+    (overflow == 0).then_some(value as i64)
 }
 
 #[cold]

@@ -48,7 +48,7 @@ impl Signals {
 
     /// Runs `work` with the interpreter, on the calling thread. What it raises is the error of the call.
     pub fn attached<T>(&self, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
-        Python::attach(|py| work(py)).map_err(|exception| {
+        Python::attach(work).map_err(|exception| {
             if let Ok(mut slot) = self.exception.lock() {
                 *slot = Some(exception);
             }

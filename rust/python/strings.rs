@@ -25,8 +25,8 @@ pub fn string<'py>(py: Python<'py>, bytes: &[u8], errors: &CStr) -> PyResult<Bou
         unsafe {
             let new = |widest| Bound::from_owned_ptr_or_err(py, ffi::PyUnicode_New(characters, widest));
             let string = match largest {
-                ..0xc4 => write(text, new(0xff)?, |c| c as u8),
-                ..0xf0 => write(text, new(0xffff)?, |c| c as u16),
+                ..=0xc3 => write(text, new(0xff)?, |c| c as u8),
+                0xc4..=0xef => write(text, new(0xffff)?, |c| c as u16),
                 _ => write(text, new(0x10ffff)?, |c| c),
             };
             return Ok(string.cast_into_unchecked());
