@@ -1,6 +1,7 @@
 """Decoding: every form in which ids arrive, every id that is none, and the bytes that are no text."""
 
 import array
+import sys
 
 import numpy as np
 import pytest
@@ -181,3 +182,71 @@ def test_skip_special_tokens(gpt2):
     assert gpt2.decode([50256], skip_special_tokens=True) == ""
     with pytest.raises(bpeline.TokenIdError):
         gpt2.decode([50257], skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("count", [4095, 4096, 4097, 20_000])
+def test_more_ids_than_are_decoded_in_one_go(gpt2, count):
+    ids = [(i * i + 7 * i) % 50257 for i in range(count)]
+    data = b"".join(map(gpt2.token_bytes, ids))
+    text = data.decode("utf-8", "replace")
+    for form in (ids, tuple(ids), iter(ids), np.array(ids), np.array(ids, dtype=np.uint16), np.repeat(ids, 2)[::2]):
+        assert gpt2.decode_bytes(form) == data
+    assert gpt2.decode(ids) == gpt2.decode(np.array(ids, dtype=np.uint32)) == text
+    for place in (0, 4094, count - 1):
+        bad = np.array(ids)
+        bad[place] = 2**32 + place
+        for form in (bad, bad.tolist(), bad.tolist().__iter__()):
+            with pytest.raises(bpeline.TokenIdError, match=f"token id {2**32 + place} is not in the vocabulary"):
+                gpt2.decode_bytes(form)
+
+
+class Clearing(Index):
+    """Changes the list that it is read from."""
+
+    def __init__(self, value, change):
+        super().__init__(value)
+        self.change = change
+
+    def __index__(self):
+        self.change()
+        return self.value
+
+
+def test_a_list_that_changes_while_it_is_read(gpt2):
+    """What Python makes of it matters little, as long as no item is read that is gone."""
+    ids = [64] * 10_000
+    ids[5000] = Clearing(65, lambda: ids.__delitem__(slice(100, None)))
+    assert gpt2.decode_bytes(ids) in (b"a" * 5000 + b"b", b"a" * 100)
+    ids = [64] * 10
+    ids[5] = Clearing(65, lambda: ids.__setitem__(6, 66))
+    assert gpt2.decode_bytes(ids) in (b"aaaaabcaaa", b"aaaaabaaaa")
+    ids = [Clearing(65, lambda: ids.clear())]
+    assert gpt2.decode_bytes(ids) in (b"b", b"")
+
+
+class Number(int):
+    def __index__(self):
+        return 65
+
+
+def test_subclasses_of_int(gpt2):
+    assert gpt2.decode_bytes([True, Number(64)]) == gpt2.decode_bytes([1, 64])
+
+
+@given(
+    st.lists(
+        st.sampled_from(["plain text of sixteen", " ", "é", "ÿ", "Ā", "漢字", "\uffff", "👍", "\0", "\x7f"]),
+        max_size=40,
+    ),
+    st.integers(0, 60),
+    st.sampled_from(["replace", "strict", "ignore"]),
+)
+def test_strings_of_every_width(gpt2, atoms, length, errors):
+    text = "a" * length + "".join(atoms)
+    decoded = gpt2.decode(gpt2.encode(text), errors=errors)
+    assert (decoded, hash(decoded), len(decoded), sys.getsizeof(decoded)) == (
+        text,
+        hash(text),
+        len(text),
+        sys.getsizeof(("." + text)[1:]),
+    )

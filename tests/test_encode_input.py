@@ -180,3 +180,20 @@ def test_options_are_keywords(gpt2):
             call("x", nonsense=1)
         with pytest.raises(TypeError):
             call()
+
+
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(["a" * 15, "é" * 7, "\u07ff\u0800\uffff漢", "👍", "\ud83d", "\udc4d"]), repaired),
+        max_size=12,
+    ).map("".join)
+)
+def test_any_string_is_transcoded_as_python_does(gpt2, text):
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    assert gpt2.decode(gpt2.encode(text, errors="replace", special="text")) == whole
+    surrogates = [at for at, character in enumerate(text) if "\ud800" <= character <= "\udfff"]
+    if surrogates:
+        with pytest.raises(bpeline.InvalidTextError, match=f" at character {surrogates[0]}$"):
+            gpt2.encode(text)
+    else:
+        assert gpt2.decode(gpt2.encode(text)) == text

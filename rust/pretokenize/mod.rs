@@ -5,6 +5,7 @@
 //! what a pattern does not match is a piece too, so that nothing is lost.
 
 pub mod classes;
+pub mod cuts;
 pub mod regex;
 pub mod scalar;
 pub mod scanner;
@@ -196,6 +197,15 @@ impl Pattern {
         match self.engine {
             Engine::Gpt2 => 0,
             Engine::Regex(_) => regex::WORK_OF_A_PIECE,
+        }
+    }
+
+    /// A byte at or after `near` at which the text can be cut: its pieces are those of the two parts, whatever lies
+    /// around the text. For a pattern of which that is not known, `None`.
+    pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
+        match self.engine {
+            Engine::Gpt2 => cuts::gpt2(text, near),
+            Engine::Regex(_) => None,
         }
     }
 

@@ -1,20 +1,22 @@
 //! `bpeline._native.Core`: what encodes and decodes, as Python sees it.
 
 use std::ffi::CString;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::encoding::Encoding;
 use super::lists::Lists;
 use super::options::{OnInvalid, SpecialChoice, Whole};
-use super::work::{Ragged, Spans};
-use crate::encode::{Count, Encoder};
-use crate::encoding::TokenId;
+use super::strings::string;
+use super::work::{Cut, Ragged, Spans, array};
+use crate::batch::CHUNK_BYTES;
+use crate::decode::Decoder;
+use crate::encode::{Count, Encoder, Session};
+use crate::interrupt::Interrupt;
 use crate::truncate;
 
 /// Encoder and decoder over one encoding. Immutable to its users; safe to share between threads.
@@ -23,6 +25,8 @@ pub struct Core {
     pub(super) encoder: Encoder,
     encoding: Py<Encoding>,
     pub(super) lists: Lists,
+    /// Made at the first call that decodes.
+    pub(super) decoder: OnceLock<Decoder>,
 }
 
 #[pymethods]
@@ -37,7 +41,7 @@ impl Core {
         };
         let budget = cache_bytes.map(|bytes| bytes.at_least(0, "cache_bytes")).transpose()?;
         let encoder = Encoder::new(Arc::clone(&encoding.get().inner), budget);
-        Ok(Core { encoder, encoding: encoding.clone().unbind(), lists: Lists::default() })
+        Ok(Core { encoder, encoding: encoding.clone().unbind(), lists: Lists::default(), decoder: OnceLock::new() })
     }
 
     /// All that fixes the ids.
@@ -56,7 +60,8 @@ impl Core {
     ///
     /// `text` is a `str`, or anything bytes-like that holds UTF-8. `special` says what to do with the literals of
     /// special tokens: "parse" them to their ids, take them as "text", raise an "error", or parse only those of a set.
-    /// `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD.
+    /// `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD. One text is one thread's work;
+    /// `encode_batch([text])` spreads a large one over the cores.
     ///
     /// Raises `InvalidTextError` for invalid text under `errors="strict"`, `SpecialTokenError` under
     /// `special="error"`, `TypeError` for what is no text, `ValueError` for an unknown option.
@@ -76,8 +81,12 @@ impl Core {
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids: Vec<TokenId> = self.encode_into(py, text, &self.options(&special, errors)?, Vec::new())?;
-        self.list(py, &ids)
+        let options = self.options(&special, errors)?;
+        if self.is_narrow() {
+            self.list(py, &self.ids::<u16>(py, text, &options)?)
+        } else {
+            self.list(py, &self.ids::<u32>(py, text, &options)?)
+        }
     }
 
     /// The token ids as a 1-D array: `uint16` if every id of the encoding fits, else `uint32`. Errors as `encode`.
@@ -96,18 +105,17 @@ impl Core {
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = self.options(&special, errors)?;
         if self.is_narrow() {
-            let ids = self.encode_into(py, text, &options, Vec::<u16>::new())?;
-            Ok(PyArray1::from_vec(py, ids).into_any())
+            Ok(array(py, self.ids::<u16>(py, text, &options)?))
         } else {
-            let ids = self.encode_into(py, text, &options, Vec::<u32>::new())?;
-            Ok(PyArray1::from_vec(py, ids).into_any())
+            Ok(array(py, self.ids::<u32>(py, text, &options)?))
         }
     }
 
     /// The token ids of each text, in order.
     ///
     /// `threads` is how many to use at most: None for one per core, 1 to stay on this one. (The reference backend
-    /// always does.) Errors as `encode`, with the number of the document; `ValueError` for `threads` below 1.
+    /// always does.) With GPT-2's pattern a large document is spread over them too. Errors as `encode`, with the number
+    /// of the document; `ValueError` for `threads` below 1.
     ///
     /// >>> import bpeline
     /// >>> bpeline.load("gpt2").encode_batch(["hello", "", "hello world"])
@@ -122,17 +130,12 @@ impl Core {
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyList>> {
-        let lists = PyList::empty(py);
-        for chunk in self.flat::<TokenId>(py, texts, threads, &self.options(&special, errors)?)? {
-            py.check_signals()?;
-            let mut rest = &chunk.tokens[..];
-            for length in chunk.lengths {
-                let (ids, after) = rest.split_at(length);
-                lists.append(self.list(py, ids)?)?;
-                rest = after;
-            }
+        let options = self.options(&special, errors)?;
+        if self.is_narrow() {
+            self.lists_of::<u16>(py, texts, threads, &options)
+        } else {
+            self.lists_of::<u32>(py, texts, threads, &options)
         }
-        Ok(lists)
     }
 
     /// The ids of all texts in one array, and where each begins and the last ends.
@@ -195,18 +198,20 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors)?;
-        let chunks = self.on_batch(py, texts, threads, &options, |spans: &mut Vec<_>, session, text, interrupt| {
+        let each = |spans: &mut Vec<_>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
             spans.push(self.with_spans(session, text, &options.special, interrupt)?);
             Ok(())
-        })?;
+        };
         let mut all = Vec::new();
-        for chunk in chunks {
+        self.on_batch(py, texts, threads, &options, (Cut::Between, CHUNK_BYTES), each, |ready, _| {
+            all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
+            Ok(())
+        })?;
+        let python_spans = |spans| {
             py.check_signals()?;
-            for spans in chunk {
-                all.push(self.python_spans(py, spans)?);
-            }
-        }
-        Ok(all)
+            self.python_spans(py, spans)
+        };
+        all.into_iter().map(python_spans).collect()
     }
 
     /// How many tokens a text has: the length of what `encode` gives. Errors as `encode`.
@@ -223,7 +228,7 @@ impl Core {
         special: SpecialChoice,
         errors: OnInvalid,
     ) -> PyResult<usize> {
-        Ok(self.encode_into(py, text, &self.options(&special, errors)?, Count::default())?.0)
+        Ok(self.encode_into(py, text, &self.options(&special, errors)?, |_| Count::default())?.0)
     }
 
     /// How many tokens each text has: a 1-D int64 array. Errors as `encode_batch`.
@@ -242,14 +247,23 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors)?;
-        let chunks =
-            self.on_batch(py, texts, threads, &options, |counts: &mut Vec<i64>, session, text, interrupt| {
-                let mut count = Count::default();
-                session.encode(text, &options.special, &mut count, interrupt)?;
-                counts.push(count.0 as i64);
-                Ok(())
-            })?;
-        Ok(PyArray1::from_vec(py, chunks.concat()))
+        let each = |counts: &mut Vec<i64>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
+            let mut count = Count::default();
+            session.encode(text, &options.special, &mut count, interrupt)?;
+            counts.push(count.0 as i64);
+            Ok(())
+        };
+        let mut all: Vec<i64> = Vec::new();
+        self.on_batch(py, texts, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
+            for (chunk, mut counts) in ready {
+                if chunk.from > 0 {
+                    counts[0] += all.pop().unwrap_or(0);
+                }
+                all.extend(counts);
+            }
+            Ok(())
+        })?;
+        Ok(PyArray1::from_vec(py, all))
     }
 
     /// The longest prefix that encodes to at most `max_tokens` tokens.
@@ -296,14 +310,9 @@ impl Core {
         errors: &str,
         skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyString>> {
-        let bytes = self.decode_to_bytes(ids, skip_special_tokens)?;
-        let errors = CString::new(errors)?;
-        // SAFETY: the pointers are to `bytes` and to a C string, both alive during the call, which
-        // gives a new `str`, or null with an exception set.
-        unsafe {
-            let string = ffi::PyUnicode_DecodeUTF8(bytes.as_ptr().cast(), bytes.len() as isize, errors.as_ptr());
-            Ok(Bound::from_owned_ptr_or_err(py, string)?.cast_into_unchecked())
-        }
+        let mut bytes = Vec::new();
+        self.decode_into(ids, skip_special_tokens, &mut bytes, |_| Ok(()))?;
+        string(py, &bytes, &CString::new(errors)?)
     }
 
     /// Exactly the bytes that the tokens carry, valid UTF-8 or not. Errors as `decode`.
@@ -318,7 +327,14 @@ impl Core {
         ids: &Bound<'py, PyAny>,
         skip_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.decode_to_bytes(ids, skip_special_tokens)?))
+        PyBytes::new_with_writer(py, 0, |writer| {
+            let mut bytes = Vec::new();
+            self.decode_into(ids, skip_special_tokens, &mut bytes, |bytes| {
+                writer.write_bytes(bytes)?;
+                bytes.clear();
+                Ok(())
+            })
+        })
     }
 
     /// What `decode` gives for each list of ids, in order.

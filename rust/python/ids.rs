@@ -2,6 +2,7 @@
 
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -9,8 +10,8 @@ use super::texts::is_buffer;
 use crate::encoding::TokenId;
 use crate::error::Error;
 
-/// Ids that are decoded in one go: the interpreter is asked for signals in between.
-const CHUNK: usize = 1 << 16;
+/// Ids that are decoded in one go: they stay near the processor, and the interpreter is asked for signals in between.
+const CHUNK: usize = 1 << 12;
 
 /// Calls `work` with the ids in `ids`, each below `vocab_size`, some at a time.
 pub fn token_ids(
@@ -24,34 +25,58 @@ pub fn token_ids(
         work(chunk)
     };
     if let Ok(list) = ids.cast::<PyList>() {
-        in_chunks(list.iter().map(|id| token_id(&id, vocab_size)), &mut work)
+        in_chunks(list.iter(), |id| token_id(&id, vocab_size), &mut work)
     } else if let Ok(tuple) = ids.cast::<PyTuple>() {
-        in_chunks(tuple.iter_borrowed().map(|id| token_id(&id, vocab_size)), &mut work)
+        in_chunks(tuple.iter_borrowed(), |id| token_id(&id, vocab_size), &mut work)
     } else if is_buffer(ids) {
         from_buffer(ids, vocab_size, &mut work)
     } else {
-        in_chunks(ids.try_iter()?.map(|id| token_id(&id?, vocab_size)), &mut work)
+        in_chunks(ids.try_iter()?, |id| token_id(&id?, vocab_size), &mut work)
     }
 }
 
-fn in_chunks(
-    mut ids: impl Iterator<Item = PyResult<TokenId>>,
+#[inline]
+fn in_chunks<I>(
+    items: impl Iterator<Item = I>,
+    id: impl Fn(I) -> PyResult<TokenId>,
     work: &mut dyn FnMut(&[TokenId]) -> PyResult<()>,
 ) -> PyResult<()> {
-    let mut chunk = Vec::with_capacity(ids.size_hint().0.min(CHUNK));
-    loop {
-        chunk.clear();
-        for id in ids.by_ref().take(CHUNK) {
-            chunk.push(id?);
+    let mut chunk = Vec::with_capacity(items.size_hint().0.min(CHUNK));
+    for item in items {
+        chunk.push(id(item)?);
+        if chunk.len() == CHUNK {
+            work(&chunk)?;
+            chunk.clear();
         }
-        if chunk.is_empty() {
-            return Ok(());
-        }
-        work(&chunk)?;
+    }
+    if chunk.is_empty() { Ok(()) } else { work(&chunk) }
+}
+
+#[inline]
+fn token_id(id: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<TokenId> {
+    match small_int(id) {
+        Some(number) if (0..vocab_size as i64).contains(&number) => Ok(number as TokenId),
+        _ => any_token_id(id, vocab_size),
     }
 }
 
-fn token_id(id: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<TokenId> {
+/// The value of an `int`, and of no subclass, that fits C's `long`.
+#[inline]
+fn small_int(number: &Bound<'_, PyAny>) -> Option<i64> {
+    let mut overflow = 0;
+    // SAFETY: both take a borrowed reference to a live object. Of an exact `int` the second runs no Python code and
+    // sets no exception.
+    let value = unsafe {
+        if ffi::PyLong_CheckExact(number.as_ptr()) == 0 {
+            return None;
+        }
+        ffi::PyLong_AsLongAndOverflow(number.as_ptr(), &mut overflow)
+    };
+    (overflow == 0).then_some(value as i64)
+}
+
+#[cold]
+fn any_token_id(id: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<TokenId> {
     match id.extract::<i64>() {
         Ok(number) => checked(number, vocab_size),
         Err(error) if error.is_instance_of::<PyOverflowError>(id.py()) => {
@@ -94,12 +119,24 @@ fn from_buffer(
             ($($integer:ty),*) => {
                 $(if let Ok(buffer) = buffer.as_typed::<$integer>() {
                     let Some(items) = buffer.as_slice_ptr() else {
-                        return in_chunks(buffer.to_vec(py)?.into_iter().map(|id| checked(id, vocab_size)), work);
+                        return in_chunks(buffer.to_vec(py)?.into_iter(), |id| checked(id, vocab_size), work);
                     };
                     // SAFETY: inside the buffer, which is exported to us and so neither moves nor shrinks; its
                     // items are copied one by one, since a signal handler may write to them between chunks.
                     let item = |at| unsafe { items.cast::<$integer>().add(at).read() };
-                    return in_chunks((0..items.len()).map(|at| checked(item(at), vocab_size)), work);
+                    let mut chunk = Vec::with_capacity(items.len().min(CHUNK));
+                    for start in (0..items.len()).step_by(CHUNK) {
+                        let places = start..(start + CHUNK).min(items.len());
+                        chunk.clear();
+                        chunk.extend(places.clone().map(|at| TokenId::try_from(item(at)).unwrap_or(TokenId::MAX)));
+                        if chunk.iter().fold(0, |most, &id| most.max(id)) as usize >= vocab_size {
+                            for at in places {
+                                checked(item(at), vocab_size)?;
+                            }
+                        }
+                        work(&chunk)?;
+                    }
+                    return Ok(());
                 })*
             };
         }

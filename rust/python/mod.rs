@@ -10,6 +10,7 @@ mod ids;
 mod lists;
 mod options;
 mod signals;
+mod strings;
 mod texts;
 mod work;
 

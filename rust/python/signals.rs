@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
 /// Taking the interpreter back costs other threads time: not more often than this.
@@ -46,6 +46,17 @@ impl Signals {
         }
     }
 
+    /// Runs `work` with the interpreter, on the calling thread. What it raises is the error of the call.
+    pub fn attached<T>(&self, work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T> {
+        Python::attach(work).map_err(|exception| {
+            if let Ok(mut slot) = self.exception.lock() {
+                *slot = Some(exception);
+            }
+            self.raised.store(true, Ordering::Relaxed);
+            Error::Interrupted
+        })
+    }
+
     fn ask(&self) -> bool {
         let Ok(mut asked) = self.asked.try_lock() else {
             return false;
@@ -53,14 +64,9 @@ impl Signals {
         if asked.elapsed() < ASK_EVERY {
             return false;
         }
-        let raised = Python::attach(|py| py.check_signals());
+        let raised = self.attached(|py| py.check_signals()).is_err();
         *asked = Instant::now();
-        let Err(exception) = raised else { return false };
-        if let Ok(mut slot) = self.exception.lock() {
-            *slot = Some(exception);
-        }
-        self.raised.store(true, Ordering::Relaxed);
-        true
+        raised
     }
 }
 

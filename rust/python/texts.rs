@@ -6,6 +6,7 @@
 //! bytes-like object is copied, since its owner may write to it meanwhile.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -15,6 +16,12 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 
 use super::options::OnInvalid;
 use crate::error::{Error, Position, Result};
+
+/// A text that cannot be cut within so many bytes is not cut there.
+const CUT_WITHIN: usize = 1 << 16;
+
+/// Bytes that are looked at to find a cut, in one go.
+const PASSAGE: usize = 1 << 9;
 
 /// A document that Python owns.
 pub struct Text<'py> {
@@ -134,6 +141,53 @@ impl Source {
         }
     }
 
+    /// The part in a range of its bytes in memory, which must begin and end at whole units.
+    pub fn part(&self, range: Range<usize>) -> Source {
+        fn part<T>(units: *const [T], range: Range<usize>) -> *const [T] {
+            let width = size_of::<T>();
+            // SAFETY: see `unsafe impl Send for Source`: the memory is alive and immutable.
+            unsafe { &(&*units)[range.start / width..range.end / width] }
+        }
+        let data = match self.data {
+            Data::Ascii(units) => Data::Ascii(part(units, range)),
+            Data::Latin1(units) => Data::Latin1(part(units, range)),
+            Data::Ucs2(units) => Data::Ucs2(part(units, range)),
+            Data::Ucs4(units) => Data::Ucs4(part(units, range)),
+            Data::Bytes(units) => Data::Bytes(part(units, range)),
+        };
+        Source { data }
+    }
+
+    /// A byte of memory, soon after the byte `near`, at which the text can be cut. `safe_cut` finds one in a short passage.
+    pub fn cut(&self, near: usize, safe_cut: impl Fn(&str) -> Option<usize>) -> Option<usize> {
+        // A cut is between two characters: passages have at least one in common.
+        let starts = (near.next_multiple_of(4)..self.size()).step_by(PASSAGE - 4).take(CUT_WITHIN / PASSAGE);
+        for start in starts {
+            let passage = self.part(start..(start + PASSAGE).min(self.size()));
+            // SAFETY: see `unsafe impl Send for Source`: the memory is alive and immutable.
+            let cut = unsafe {
+                match passage.data {
+                    Data::Ascii(bytes) | Data::Bytes(bytes) => {
+                        // From the first whole character to the last.
+                        let bytes = &*bytes;
+                        let front = bytes.iter().take_while(|&&byte| (byte as i8) < -64).count();
+                        let text = bytes[front..].utf8_chunks().next().map_or("", |chunk| chunk.valid());
+                        safe_cut(text).map(|at| front + at)
+                    }
+                    Data::Latin1(units) => cut_units((*units).iter().map(|&unit| unit.into()), &safe_cut),
+                    Data::Ucs2(units) => {
+                        cut_units((*units).iter().map(|&unit| unit.into()), &safe_cut).map(|at| at * 2)
+                    }
+                    Data::Ucs4(units) => cut_units((*units).iter().copied(), &safe_cut).map(|at| at * 4),
+                }
+            };
+            if let Some(cut) = cut {
+                return Some(start + cut);
+            }
+        }
+        None
+    }
+
     /// The text as UTF-8, borrowed or in `buffer`.
     pub fn read<'b>(&'b self, buffer: &'b mut String, on_invalid: OnInvalid) -> Result<&'b str> {
         buffer.clear();
@@ -143,9 +197,9 @@ impl Source {
                 // SAFETY: CPython marks the string as ASCII.
                 Data::Ascii(units) => return Ok(std::str::from_utf8_unchecked(&*units)),
                 Data::Bytes(bytes) => return read_bytes(&*bytes, buffer, on_invalid),
-                Data::Latin1(units) => buffer.extend((*units).iter().map(|&unit| unit as char)),
-                Data::Ucs2(units) => transcode((*units).iter().map(|&unit| unit as u32), buffer, on_invalid)?,
-                Data::Ucs4(units) => transcode((*units).iter().copied(), buffer, on_invalid)?,
+                Data::Latin1(units) => transcode(&*units, buffer, on_invalid)?,
+                Data::Ucs2(units) => transcode(&*units, buffer, on_invalid)?,
+                Data::Ucs4(units) => transcode(&*units, buffer, on_invalid)?,
             }
         }
         Ok(buffer)
@@ -174,6 +228,12 @@ impl Source {
     }
 }
 
+/// Finds a cut among units of a character each; a surrogate stands for U+FFFD, which is as little of a letter.
+fn cut_units(units: impl Iterator<Item = u32>, safe_cut: impl Fn(&str) -> Option<usize>) -> Option<usize> {
+    let text: String = units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    safe_cut(&text).map(|at| text[..at].chars().count())
+}
+
 fn read_bytes<'b>(bytes: &'b [u8], buffer: &'b mut String, on_invalid: OnInvalid) -> Result<&'b str> {
     match (std::str::from_utf8(bytes), on_invalid) {
         (Ok(text), _) => Ok(text),
@@ -191,23 +251,68 @@ fn read_bytes<'b>(bytes: &'b [u8], buffer: &'b mut String, on_invalid: OnInvalid
     }
 }
 
-fn transcode(units: impl Iterator<Item = u32>, buffer: &mut String, on_invalid: OnInvalid) -> Result<()> {
-    let mut units = units.enumerate().peekable();
-    while let Some((at, unit)) = units.next() {
-        let character = match char::from_u32(unit) {
-            Some(character) => character,
-            None if on_invalid == OnInvalid::Strict => {
-                return Err(Error::InvalidText(format!("surrogate U+{unit:04X} at character {at}")));
-            }
-            None => match units.peek() {
-                Some(&(_, low @ 0xdc00..0xe000)) if unit < 0xdc00 => {
-                    units.next();
-                    char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).unwrap_or('\u{fffd}')
-                }
-                _ => '\u{fffd}',
-            },
-        };
-        buffer.push(character);
+/// Units that are looked at together: nearly all are ASCII, even in many texts that are not.
+const BLOCK: usize = 16;
+
+/// Appends the UTF-8 of units of a character each (or of surrogates).
+fn transcode<U: Copy + Into<u32>>(units: &[U], buffer: &mut String, on_invalid: OnInvalid) -> Result<()> {
+    // SAFETY: nothing but whole characters is added.
+    let bytes = unsafe { buffer.as_mut_vec() };
+    let mut at = 0;
+    while at < units.len() {
+        bytes.reserve(4 * BLOCK);
+        let rest = &units[at..];
+        if let Some(block) = rest.first_chunk::<BLOCK>()
+            && block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80
+        {
+            bytes.extend_from_slice(&block.map(|unit| unit.into() as u8));
+            at += BLOCK;
+            continue;
+        }
+        let block_end = at + rest.len().min(BLOCK);
+        let mut end = bytes.len();
+        while at < block_end {
+            let (character, taken) = match char::from_u32(units[at].into()) {
+                Some(character) => (character, 1),
+                None => surrogate(units, at, on_invalid)?,
+            };
+            let (encoded, length) = utf8(character);
+            // SAFETY: four bytes were reserved for each unit of the block, and no character takes more.
+            unsafe { bytes.as_mut_ptr().add(end).cast::<[u8; 4]>().write_unaligned(encoded) };
+            end += length;
+            at += taken;
+        }
+        // SAFETY: inside the reserved room, and written up to there.
+        unsafe { bytes.set_len(end) };
     }
     Ok(())
+}
+
+/// The bytes of a character in front of bytes that do not count, and how many they are.
+#[inline]
+fn utf8(character: char) -> ([u8; 4], usize) {
+    let code = character as u32;
+    let tail = |shift: u32| 0x80 | (code >> shift & 0x3f) as u8;
+    match code {
+        ..0x80 => ([code as u8, 0, 0, 0], 1),
+        0x80..0x800 => ([0xc0 | (code >> 6) as u8, tail(0), 0, 0], 2),
+        0x800..0x1_0000 => ([0xe0 | (code >> 12) as u8, tail(6), tail(0), 0], 3),
+        0x1_0000.. => ([0xf0 | (code >> 18) as u8, tail(12), tail(6), tail(0)], 4),
+    }
+}
+
+/// What stands for the surrogate at `at`, and how many units it takes the place of.
+#[cold]
+fn surrogate<U: Copy + Into<u32>>(units: &[U], at: usize, on_invalid: OnInvalid) -> Result<(char, usize)> {
+    let unit = units[at].into();
+    if on_invalid == OnInvalid::Strict {
+        return Err(Error::InvalidText(format!("surrogate U+{unit:04X} at character {at}")));
+    }
+    match units.get(at + 1).map(|&low| low.into()) {
+        Some(low @ 0xdc00..0xe000) if unit < 0xdc00 => {
+            let character = char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
+            Ok((character.unwrap_or(char::REPLACEMENT_CHARACTER), 2))
+        }
+        _ => Ok((char::REPLACEMENT_CHARACTER, 1)),
+    }
 }

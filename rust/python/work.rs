@@ -6,14 +6,15 @@ use pyo3::types::PyList;
 
 use super::core::Core;
 use super::ids::token_ids;
+use super::lists;
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::signals::Signals;
 use super::texts::{Source, Text, texts};
-use crate::batch::map_chunks;
-use crate::decode;
+use crate::batch::{self, CHUNK_BYTES, Chunk, map_chunks, safe_cut};
+use crate::decode::Decoder;
 use crate::encode::{Ends, Session, Sink, Token};
 use crate::encoding::TokenId;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, Never};
 use crate::special::Special;
 
@@ -21,13 +22,17 @@ use crate::special::Special;
 /// costs as much as encoding a few hundred bytes, and much more when other threads wait for it.
 const HOLD_UP_TO: usize = 4096;
 
+/// Text of which one thread makes ids before it makes lists of them: few enough ids to be still near, and not often, since
+/// it has to wait for the interpreter in between.
+const LISTS_OF: usize = 1 << 20;
+
 /// What the encoding methods do with special tokens and with invalid text.
 pub(super) struct Options {
     pub special: Special,
     pub on_invalid: OnInvalid,
 }
 
-/// The ids of some documents, one after the other.
+/// The ids of a chunk, one document after the other.
 pub(super) struct Flat<T> {
     pub tokens: Vec<T>,
     pub lengths: Vec<usize>,
@@ -37,6 +42,15 @@ impl<T> Default for Flat<T> {
     fn default() -> Self {
         Flat { tokens: Vec::new(), lengths: Vec::new() }
     }
+}
+
+/// How a batch is cut into chunks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Between documents.
+    Between,
+    /// Inside large documents too.
+    Inside,
 }
 
 /// Ids, and the first and the last-plus-one character of each.
@@ -57,7 +71,11 @@ impl Core {
         Ok(Options { special, on_invalid })
     }
 
-    pub(super) fn list<'py>(&self, py: Python<'py>, ids: &[TokenId]) -> PyResult<Bound<'py, PyList>> {
+    pub(super) fn list<'py, T: Copy + Into<TokenId>>(
+        &self,
+        py: Python<'py>,
+        ids: &[T],
+    ) -> PyResult<Bound<'py, PyList>> {
         self.lists.list(py, ids, self.vocab_size())
     }
 
@@ -78,63 +96,96 @@ impl Core {
         Signals::detached(py, |signals| source.with_text(&mut buffer, options.on_invalid, |text| work(text, signals)))
     }
 
+    /// Fills the sink that `sink` makes for a text of so many bytes.
     pub(super) fn encode_into<S: Sink + Send>(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         options: &Options,
-        mut sink: S,
+        sink: impl FnOnce(usize) -> S + Send,
     ) -> PyResult<S> {
         self.on_text(py, text, options, |text, interrupt| {
+            let mut sink = sink(text.len());
             self.encoder.session().encode(text, &options.special, &mut sink, interrupt)?;
             Ok(sink)
         })
     }
 
-    /// Calls `each` with every document of a batch; the results are those of chunks of documents, in order.
+    /// The ids of one text.
+    pub(super) fn ids<T: Token>(&self, py: Python<'_>, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<T>> {
+        // Enough for nearly every text, so that it is asked for once.
+        self.encode_into(py, text, options, |bytes| Vec::with_capacity(bytes / 2 + 8))
+    }
+
+    /// Calls `each` with every document of a batch, or part of one, and `take` with what that gave for chunks, in order,
+    /// without the interpreter.
+    ///
+    /// One thread makes chunks of `alone` bytes.
+    #[expect(clippy::too_many_arguments)]
     pub(super) fn on_batch<R: Send + Default>(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         threads: Option<Whole>,
         options: &Options,
+        (cut, alone): (Cut, usize),
         each: impl Fn(&mut R, &mut Session, &str, &dyn Interrupt) -> Result<()> + Sync,
-    ) -> PyResult<Vec<R>> {
+        mut take: impl FnMut(Vec<(&Chunk, R)>, &Signals) -> Result<()> + Send,
+    ) -> PyResult<()> {
         let threads = options::threads(threads)?;
         let texts = self::texts(texts)?;
         let sources: Vec<Source> = texts.iter().map(Text::source).collect();
-        let sizes: Vec<usize> = sources.iter().map(Source::size).collect();
+        let encoding = self.encoder.encoding();
+        let safe_cut = |text: &str| safe_cut(encoding, &options.special, text, 0);
+        let find_cut = |document: usize, near| match (threads, cut) {
+            (1, _) | (_, Cut::Between) => None,
+            _ => sources[document].cut(near, safe_cut),
+        };
+        let each = |(session, buffer): &mut (Session, String), result: &mut R, source: Source, signals: &Signals| {
+            source.with_text(buffer, options.on_invalid, |text| each(result, session, text, signals))
+        };
         Signals::detached(py, |signals| {
-            map_chunks(&sizes, threads, signals, |range| {
+            let bytes = if threads == 1 { alone } else { CHUNK_BYTES };
+            let chunks = batch::chunks(sources.iter().map(Source::size), bytes, find_cut);
+            let worker = || (self.encoder.session(), String::new());
+            let work = |worker: &mut (Session, String), chunk: &Chunk| {
                 signals.check()?;
-                let mut session = self.encoder.session();
-                let mut buffer = String::new();
                 let mut result = R::default();
-                for document in range {
-                    sources[document]
-                        .with_text(&mut buffer, options.on_invalid, |text| {
-                            each(&mut result, &mut session, text, signals)
+                for document in chunk.documents.clone() {
+                    let source = sources[document];
+                    let part = chunk.from..chunk.to.unwrap_or(source.size());
+                    each(worker, &mut result, source.part(part), signals)
+                        .or_else(|error| match error {
+                            // What is wrong, and where in the document, is known when it is read from the front.
+                            error if chunk.is_part() && error != Error::Interrupted => {
+                                each(worker, &mut R::default(), source, signals).and(Err(error))
+                            }
+                            error => Err(error),
                         })
                         .map_err(|error| error.in_document(document))?;
                 }
                 Ok(result)
-            })
+            };
+            map_chunks(&chunks, threads, signals, worker, work, |ready| take(ready, signals))
         })
     }
 
-    pub(super) fn flat<T: Token>(
+    fn flat<T: Token>(
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
         threads: Option<Whole>,
         options: &Options,
-    ) -> PyResult<Vec<Flat<T>>> {
-        self.on_batch(py, texts, threads, options, |flat: &mut Flat<T>, session, text, interrupt| {
+        alone: usize,
+        take: impl FnMut(Vec<(&Chunk, Flat<T>)>, &Signals) -> Result<()> + Send,
+    ) -> PyResult<()> {
+        let each = |flat: &mut Flat<T>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
             let before = flat.tokens.len();
             session.encode(text, &options.special, &mut flat.tokens, interrupt)?;
             flat.lengths.push(flat.tokens.len() - before);
             Ok(())
-        })
+        };
+        self.on_batch(py, texts, threads, options, (Cut::Inside, alone), each, take)
     }
 
     pub(super) fn ragged<'py, T: Token + numpy::Element>(
@@ -144,21 +195,69 @@ impl Core {
         threads: Option<Whole>,
         options: &Options,
     ) -> PyResult<Ragged<'py>> {
-        let chunks = self.flat::<T>(py, texts, threads, options)?;
-        let mut offsets = vec![0];
-        let mut end = 0;
-        for length in chunks.iter().flat_map(|chunk| &chunk.lengths) {
-            end += *length as i64;
-            offsets.push(end);
-        }
-        let tokens = py.detach(|| {
-            let mut tokens = Vec::with_capacity(end as usize);
-            for chunk in chunks {
-                tokens.extend_from_slice(&chunk.tokens);
+        let (mut tokens, mut offsets) = (Vec::<T>::new(), vec![0]);
+        // One thread writes all ids where they stay; several write chunks, which are put together meanwhile.
+        self.flat(py, texts, threads, options, usize::MAX, |ready, _| {
+            for (chunk, flat) in ready {
+                if tokens.is_empty() {
+                    tokens = flat.tokens;
+                } else {
+                    tokens.extend_from_slice(&flat.tokens);
+                }
+                // Of a document that goes on, the end so far is where it goes on.
+                let end = if chunk.from > 0 { offsets.pop() } else { offsets.last().copied() };
+                let mut end = end.unwrap_or(0);
+                offsets.extend(flat.lengths.iter().map(|&length| {
+                    end += length as i64;
+                    end
+                }));
             }
-            tokens
-        });
-        Ok((PyArray1::from_vec(py, tokens).into_any(), PyArray1::from_vec(py, offsets)))
+            Ok(())
+        })?;
+        Ok((array(py, tokens), PyArray1::from_vec(py, offsets)))
+    }
+
+    pub(super) fn lists_of<'py, T: Token + Into<TokenId>>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        threads: Option<Whole>,
+        options: &Options,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let all = PyList::empty(py).unbind();
+        // The parts of a document so far.
+        let mut parts: Vec<T> = Vec::new();
+        let mut add = |py: Python<'_>, chunk: &Chunk, flat: Flat<T>| -> PyResult<()> {
+            if chunk.is_part() {
+                parts.extend_from_slice(&flat.tokens);
+                if chunk.to.is_none() {
+                    all.bind(py).append(self.hidden_list(py, &std::mem::take(&mut parts))?)?;
+                }
+                return Ok(());
+            }
+            let mut rest = &flat.tokens[..];
+            for length in flat.lengths {
+                let (ids, after) = rest.split_at(length);
+                all.bind(py).append(self.hidden_list(py, ids)?)?;
+                rest = after;
+            }
+            Ok(())
+        };
+        self.flat::<T>(py, texts, threads, options, LISTS_OF, |ready, signals| {
+            signals.attached(|py| {
+                py.check_signals()?;
+                ready.into_iter().try_for_each(|(chunk, flat)| add(py, chunk, flat))
+            })
+        })?;
+        let all = all.into_bound(py);
+        lists::show_all(&all);
+        Ok(all)
+    }
+
+    fn hidden_list<'py, T: Copy + Into<TokenId>>(&self, py: Python<'py>, ids: &[T]) -> PyResult<Bound<'py, PyList>> {
+        let list = self.list(py, ids)?;
+        lists::hide(&list);
+        Ok(list)
     }
 
     pub(super) fn with_spans(
@@ -179,12 +278,27 @@ impl Core {
         Ok((self.list(py, &ids)?, spans))
     }
 
-    pub(super) fn decode_to_bytes(&self, ids: &Bound<'_, PyAny>, skip_special_tokens: bool) -> PyResult<Vec<u8>> {
+    /// Calls `work` with `bytes`, to take from or to leave there, after each few thousand ids that went into it.
+    pub(super) fn decode_into(
+        &self,
+        ids: &Bound<'_, PyAny>,
+        skip_special_tokens: bool,
+        bytes: &mut Vec<u8>,
+        mut work: impl FnMut(&mut Vec<u8>) -> PyResult<()>,
+    ) -> PyResult<()> {
         let vocabulary = self.encoder.encoding().vocabulary();
-        let mut bytes = Vec::new();
-        token_ids(ids, self.vocab_size(), |ids| Ok(decode::decode(vocabulary, ids, skip_special_tokens, &mut bytes)?))?;
-        Ok(bytes)
+        let decoder = self.decoder.get_or_init(|| Decoder::new(vocabulary));
+        token_ids(ids, vocabulary.size(), |ids| {
+            decoder.decode(vocabulary, ids, skip_special_tokens, bytes)?;
+            work(bytes)
+        })
     }
+}
+
+/// The ids as an array, which keeps their memory and no more.
+pub(super) fn array<T: numpy::Element>(py: Python<'_>, mut ids: Vec<T>) -> Bound<'_, PyAny> {
+    ids.shrink_to_fit();
+    PyArray1::from_vec(py, ids).into_any()
 }
 
 /// Tokens and offsets.

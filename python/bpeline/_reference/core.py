@@ -65,7 +65,8 @@ class Core:
 
         `text` is a `str`, or anything bytes-like that holds UTF-8. `special` says what to do with the literals of
         special tokens: "parse" them to their ids, take them as "text", raise an "error", or parse only those of a set.
-        `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD.
+        `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD. One text is one thread's work;
+        `encode_batch([text])` spreads a large one over the cores.
 
         Raises `InvalidTextError` for invalid text under `errors="strict"`, `SpecialTokenError` under
         `special="error"`, `TypeError` for what is no text, `ValueError` for an unknown option.
@@ -99,7 +100,8 @@ class Core:
         """The token ids of each text, in order.
 
         `threads` is how many to use at most: None for one per core, 1 to stay on this one. (The reference backend
-        always does.) Errors as `encode`, with the number of the document; `ValueError` for `threads` below 1.
+        always does.) With GPT-2's pattern a large document is spread over them too. Errors as `encode`, with the number
+        of the document; `ValueError` for `threads` below 1.
 
         >>> import bpeline
         >>> bpeline.load("gpt2").encode_batch(["hello", "", "hello world"])

@@ -1,7 +1,7 @@
 """Documents in: files and standard input, read whole and given to the encoder in groups.
 
-A file is one document and is never cut: ids at a cut could differ. Small files travel together so that all threads have
-work; a group ends once it holds 16 MB, so the memory needed is the largest file, or 16 MB, and its ids.
+A file is one document and is read whole: only the encoder knows where one may be cut. Small files travel together so that
+all threads have work; a group ends once it holds 16 MB, so the memory needed is the largest file, or 16 MB, and its ids.
 """
 
 import codecs

@@ -1,0 +1,88 @@
+//! Where a text may be cut: the pieces and the ids of the parts are those of the whole.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::LazyLock;
+
+use bpeline::Encoder;
+use bpeline::batch::safe_cut;
+use bpeline::encoding::builtin;
+use bpeline::interrupt::Never;
+use bpeline::pretokenize::{GPT2_PATTERN, Pattern, cuts, regex};
+use bpeline::special::Special;
+use proptest::prelude::*;
+
+static PATTERN: LazyLock<Pattern> = LazyLock::new(|| Pattern::new(GPT2_PATTERN).unwrap());
+static ENGINE: LazyLock<regex::Engine> = LazyLock::new(|| regex::Engine::new(GPT2_PATTERN).unwrap());
+
+/// By the scanner and by the regular expression itself.
+fn pieces(text: &str) -> Vec<String> {
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let add = |pieces: &mut Vec<String>, piece: &str| {
+        pieces.push(piece.to_owned());
+        Ok(())
+    };
+    PATTERN.pieces(text, |piece| add(&mut ours, piece)).unwrap();
+    ENGINE.pieces_from(text, 0, |piece| add(&mut theirs, piece)).unwrap();
+    assert_eq!(ours, theirs);
+    ours
+}
+
+fn ids(encoder: &Encoder, text: &str, special: &Special) -> Vec<u32> {
+    let mut ids = Vec::new();
+    encoder.session().encode(text, special, &mut ids, &Never).unwrap();
+    ids
+}
+
+static ENCODER: LazyLock<Encoder> = LazyLock::new(|| {
+    let specials = [("<s>", 50257), ("a b", 50258), ("b. ", 50259), (". <", 50260), ("x", 50261), ("<s> <s>", 50262)];
+    let specials = specials.map(|(literal, id)| (literal.to_owned(), id));
+    Encoder::new(builtin::load("gpt2").unwrap().extend(&specials).unwrap().into(), None)
+});
+
+fn texts() -> impl Strategy<Value = String> {
+    let atom = prop_oneof![
+        6 => "[ab1 '.]", 2 => "['][stmdrvl]{1,3}", 2 => "[ \n\t\u{a0}\u{3000}\u{85}]{1,4}", 1 => "[é漢лД२½²👍\u{301}。]",
+        1 => Just("<s>".to_owned()), 1 => Just("a b".to_owned()), 1 => Just("b. <s> <".to_owned()), 1 => any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(atom, 0..30).prop_map(|atoms| atoms.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn pieces_of_the_parts_are_those_of_the_whole(text in texts()) {
+        let whole = pieces(&text);
+        let mut found = 0;
+        for near in 0..=text.len() + 1 {
+            let Some(at) = cuts::gpt2(&text, near) else { continue };
+            prop_assert!(at >= near && at > 0 && at < text.len());
+            if at == near {
+                found += 1;
+                prop_assert_eq!([pieces(&text[..at]), pieces(&text[at..])].concat(), &whole[..], "{:?} | {:?}", &text[..at], &text[at..]);
+            }
+        }
+        let spaces = text.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_alphanumeric() && pair[1] == b' ').count();
+        prop_assert!(found >= spaces);
+    }
+
+    #[test]
+    fn ids_of_the_parts_are_those_of_the_whole(text in texts()) {
+        let chosen = ENCODER.encoding().special_tokens().choose(&["a b", "<s>"]).unwrap();
+        for special in [Special::Parse, Special::Text, Special::Some(Box::new(chosen))] {
+            let whole = ids(&ENCODER, &text, &special);
+            for near in 0..=text.len() {
+                if let Some(at) = safe_cut(ENCODER.encoding(), &special, &text, near).filter(|&at| at == near) {
+                    let parts = [ids(&ENCODER, &text[..at], &special), ids(&ENCODER, &text[at..], &special)].concat();
+                    prop_assert_eq!(parts, &whole[..], "{:?} | {:?}", &text[..at], &text[at..]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn other_patterns_are_not_cut() {
+    assert_eq!(Pattern::new(r"\S+|\s+").unwrap().safe_cut("a b c", 0), None);
+}
