@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bpeline::decode::decode;
+use bpeline::decode::Decoder;
 use bpeline::encode::Count;
 use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
@@ -56,9 +56,9 @@ fn count(encoder: &Encoder, text: &str) -> usize {
     tokens.0
 }
 
-fn decoded(encoding: &Encoding, ids: &[u32]) -> Vec<u8> {
+fn decoded(decoder: &Decoder, encoding: &Encoding, ids: &[u32]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    decode(encoding.vocabulary(), ids, false, &mut bytes).unwrap();
+    decoder.decode(encoding.vocabulary(), ids, false, &mut bytes).unwrap();
     bytes
 }
 
@@ -97,12 +97,13 @@ fn portable(text: &str) -> usize {
 /// Each stage, and the whole, over each text.
 fn stages(c: &mut Criterion) {
     let encoding = gpt2();
+    let decoder = Decoder::new(encoding.vocabulary());
     let warm = Encoder::new(encoding.clone(), None);
     let without_cache = Encoder::new(encoding.clone(), Some(0));
     for (name, text) in &texts() {
         let ids = encode(&warm, text);
         let wide: Vec<u32> = ids.iter().map(|&id| id.into()).collect();
-        assert_eq!(decoded(&encoding, &wide), text.as_bytes());
+        assert_eq!(decoded(&decoder, &encoding, &wide), text.as_bytes());
         assert_eq!(encode(&without_cache, text), ids);
         assert_eq!(count(&warm, text), ids.len());
         assert_eq!(detected(text), portable(text));
@@ -119,7 +120,7 @@ fn stages(c: &mut Criterion) {
         bench("encode, warm", &mut || encode(&warm, text).len());
         bench("encode, no cache", &mut || encode(&without_cache, text).len());
         bench("count, warm", &mut || count(&warm, text));
-        bench("decode", &mut || decoded(&encoding, &wide).len());
+        bench("decode", &mut || decoded(&decoder, &encoding, &wide).len());
     }
 }
 
@@ -134,7 +135,7 @@ fn merging(c: &mut Criterion) {
         let pieces: Vec<&str> = (0..PIECES).map(|at| &letters[at * 97..][..length]).collect();
         for piece in &pieces {
             let ids = merge(&encoding, &mut merger, piece);
-            assert_eq!(decoded(&encoding, ids), piece.as_bytes());
+            assert_eq!(decoded(&Decoder::new(encoding.vocabulary()), &encoding, ids), piece.as_bytes());
         }
         group.throughput(Throughput::Elements(PIECES as u64));
         group.bench_function(BenchmarkId::from_parameter(length), |bencher| {

@@ -3,7 +3,7 @@
 //! A [`PieceTable`] holds nearly everything in itself. Ids that an entry has no room for, and the bytes of
 //! pieces too long to be their own keys, are in a ring of bytes: the newest record overwrites the oldest, and a
 //! record's position, which only grows, tells whether it is still there. The table starts small, so that what little
-//! text needs lies close together, and doubles as it fills, up to the budget. What is in the cache never changes an
+//! text needs lies close together, and grows as it fills, up to the budget. What is in the cache never changes an
 //! id, only the time: each entry is what the merger gave.
 
 use crate::encoding::TokenId;
@@ -12,13 +12,14 @@ use crate::table::{Entry, LONGEST, Lookup, MOST_IDS, PieceTable, Reader};
 /// Longer pieces are rare and mostly met once.
 const LONGEST_KEPT: usize = 512;
 
-/// The table's size at first.
+/// The table's size at first, and how much larger it gets each time: both tables are there for a moment.
 const SMALLEST: usize = 1 << 18;
+const GROWTH: usize = 4;
 
 pub struct Cache {
     table: PieceTable,
     ring: Ring,
-    /// Insertions that the table takes before it doubles.
+    /// Insertions that the table takes before it grows.
     until_full: usize,
     most_table_bytes: usize,
 }
@@ -101,8 +102,8 @@ impl Cache {
     /// To be called now and then.
     #[inline]
     pub fn grow_if_full(&mut self) {
-        if self.until_full == 0 && self.table.bytes() * 2 <= self.most_table_bytes {
-            self.table = self.table.doubled();
+        if self.until_full == 0 && self.table.bytes() < self.most_table_bytes {
+            self.table = self.table.grown((self.table.bytes() * GROWTH).min(self.most_table_bytes));
             self.until_full = room(&self.table);
         }
     }
@@ -115,9 +116,9 @@ pub struct Record {
     pub count: usize,
 }
 
-/// How many more entries make a table just doubled too full: half of all its places then hold one.
+/// How many more entries make a table just grown too full: about half of all its places then hold one.
 fn room(table: &PieceTable) -> usize {
-    table.bytes() / 32 / 4
+    table.bytes() / 32 / 8 * 3
 }
 
 /// The newest records, as many as there is room for.

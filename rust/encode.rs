@@ -16,6 +16,7 @@ use crate::encoding::{Encoding, TokenId, Vocabulary};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::merge::Merger;
+use crate::pages;
 use crate::pretokenize::Boundaries;
 use crate::special::{Segment, Special};
 use crate::table::{Entry, Key, LONGEST, Lookup, MOST_IDS};
@@ -93,6 +94,10 @@ impl Token for u32 {
 impl<T: Token> Sink for Vec<T> {
     #[inline]
     fn put(&mut self, ids: &[TokenId]) {
+        if self.capacity() - self.len() < ids.len() {
+            self.reserve(ids.len());
+            pages::advise_huge(self.spare_capacity_mut());
+        }
         self.extend(ids.iter().map(|&id| T::from_id(id)));
     }
 }

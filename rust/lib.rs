@@ -21,6 +21,7 @@ pub mod encoding;
 pub mod error;
 pub mod interrupt;
 pub mod merge;
+mod pages;
 pub mod pair_table;
 pub mod pretokenize;
 pub mod special;

@@ -10,6 +10,7 @@
 //! forgets what was not asked for lately, and three pieces that share a bucket do not push each other out.
 
 use crate::encoding::TokenId;
+use crate::pages;
 
 /// The longest piece that is its own key.
 pub const LONGEST: usize = 15;
@@ -189,9 +190,9 @@ impl PieceTable {
         self.buckets * size_of::<Bucket>()
     }
 
-    /// Twice as large, with all that this one holds.
-    pub fn doubled(&self) -> Self {
-        let mut table = PieceTable::new(2 * self.bytes());
+    /// A table of `bytes`, which are more than this one has, with what this one holds.
+    pub fn grown(&self, bytes: usize) -> Self {
+        let mut table = PieceTable::new(bytes);
         for bucket in self.buckets() {
             // The second place has what is older.
             for at in [1, 0] {
@@ -291,23 +292,4 @@ pub fn prefetch<T>(address: *const T) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     let _ = address;
-}
-
-/// Large tables in large pages: a look-up in 16 MB of small ones is mostly a search for the page.
-mod pages {
-    /// The size of a huge page, where there are any.
-    pub const HUGE: usize = 1 << 21;
-
-    /// Asks for huge pages before the memory is used; whether the system has any changes only the time.
-    #[cfg(target_os = "linux")]
-    pub fn advise_huge<T>(memory: &[T]) {
-        let bytes = size_of_val(memory);
-        if bytes >= HUGE {
-            // SAFETY: the range is ours, and this advice does not change what it holds.
-            unsafe { libc::madvise(memory.as_ptr().cast_mut().cast(), bytes, libc::MADV_HUGEPAGE) };
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub fn advise_huge<T>(_memory: &[T]) {}
 }

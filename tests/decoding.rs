@@ -17,7 +17,7 @@ static ENCODING: LazyLock<Encoding> = LazyLock::new(|| {
     tokens.extend([((1 << 18) - 1, b"last slot".to_vec()), (1 << 18, b"no slot".to_vec())]);
     let special_tokens = [("<s>", 300), ("<a longer special token>", 301), ("<far>", (1 << 18) + 2)];
     let special_tokens = special_tokens.map(|(literal, id)| (literal.to_owned(), id)).to_vec();
-    let rules = Rules::TokenBytes;
+    let (tokens, rules) = (tokens.into_iter().collect(), Rules::TokenBytes);
     Encoding::new("test", Parts { name: "test".into(), pattern: "gpt2".into(), tokens, rules, special_tokens }).unwrap()
 });
 

@@ -262,25 +262,35 @@ fn transcode<U: Copy + Into<u32>>(units: &[U], buffer: &mut String, on_invalid: 
     while at < units.len() {
         bytes.reserve(4 * BLOCK);
         let rest = &units[at..];
-        if let Some(block) = rest.first_chunk::<BLOCK>()
-            && block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80
-        {
-            bytes.extend_from_slice(&block.map(|unit| unit.into() as u8));
-            at += BLOCK;
-            continue;
-        }
-        let block_end = at + rest.len().min(BLOCK);
         let mut end = bytes.len();
-        while at < block_end {
-            let (character, taken) = match char::from_u32(units[at].into()) {
-                Some(character) => (character, 1),
-                None => surrogate(units, at, on_invalid)?,
-            };
-            let (encoded, length) = utf8(character);
-            // SAFETY: four bytes were reserved for each unit of the block, and no character takes more.
-            unsafe { bytes.as_mut_ptr().add(end).cast::<[u8; 4]>().write_unaligned(encoded) };
-            end += length;
-            at += taken;
+        if let Some(block) = rest.first_chunk::<BLOCK>()
+            && !block.iter().fold(false, |any, &unit| any | is_surrogate(unit.into()))
+        {
+            if block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80 {
+                bytes.extend_from_slice(&block.map(|unit| unit.into() as u8));
+                at += BLOCK;
+                continue;
+            }
+            for &unit in block {
+                let (encoded, length) = utf8(unit.into());
+                // SAFETY: four bytes were reserved for each unit of the block, and no character takes more.
+                unsafe { bytes.as_mut_ptr().add(end).cast::<[u8; 4]>().write_unaligned(encoded) };
+                end += length;
+            }
+            at += BLOCK;
+        } else {
+            let block_end = at + rest.len().min(BLOCK);
+            while at < block_end {
+                let (character, taken) = match char::from_u32(units[at].into()) {
+                    Some(character) => (character, 1),
+                    None => surrogate(units, at, on_invalid)?,
+                };
+                let (encoded, length) = utf8(character as u32);
+                // SAFETY: as above.
+                unsafe { bytes.as_mut_ptr().add(end).cast::<[u8; 4]>().write_unaligned(encoded) };
+                end += length;
+                at += taken;
+            }
         }
         // SAFETY: inside the reserved room, and written up to there.
         unsafe { bytes.set_len(end) };
@@ -288,17 +298,24 @@ fn transcode<U: Copy + Into<u32>>(units: &[U], buffer: &mut String, on_invalid: 
     Ok(())
 }
 
-/// The bytes of a character in front of bytes that do not count, and how many they are.
-#[inline]
-fn utf8(character: char) -> ([u8; 4], usize) {
-    let code = character as u32;
-    let tail = |shift: u32| 0x80 | (code >> shift & 0x3f) as u8;
-    match code {
-        ..0x80 => ([code as u8, 0, 0, 0], 1),
-        0x80..0x800 => ([0xc0 | (code >> 6) as u8, tail(0), 0, 0], 2),
-        0x800..0x1_0000 => ([0xe0 | (code >> 12) as u8, tail(6), tail(0), 0], 3),
-        0x1_0000.. => ([0xf0 | (code >> 18) as u8, tail(12), tail(6), tail(0)], 4),
+#[inline(always)]
+fn is_surrogate(unit: u32) -> bool {
+    unit & !0x7ff == 0xd800
+}
+
+/// The bytes of a character in front of bytes that do not count, and how many they are. Only what is beyond U+FFFF
+/// branches: in text of several scripts, nothing tells the length of the next.
+#[inline(always)]
+fn utf8(code: u32) -> ([u8; 4], usize) {
+    let tail = |shift: u32| 0x80 | (code >> shift & 0x3f);
+    if code >= 0x1_0000 {
+        return ((0xf0 | code >> 18 | tail(12) << 8 | tail(6) << 16 | tail(0) << 24).to_le_bytes(), 4);
     }
+    let two = 0xc0 | code >> 6 | tail(0) << 8;
+    let three = 0xe0 | code >> 12 | tail(6) << 8 | tail(0) << 16;
+    let longer = std::hint::select_unpredictable(code < 0x800, two, three);
+    let bytes = std::hint::select_unpredictable(code < 0x80, code, longer);
+    (bytes.to_le_bytes(), 1 + (code >= 0x80) as usize + (code >= 0x800) as usize)
 }
 
 /// What stands for the surrogate at `at`, and how many units it takes the place of.
