@@ -144,9 +144,11 @@ pub fn map_chunks<W, R: Send>(
         let mut early: Vec<Option<Result<R>>> = chunks.iter().map(|_| None).collect();
         let mut taken = 0;
         while taken < chunks.len() {
-            match finished.recv_timeout(WATCH_EVERY) {
-                // What it finds, the workers find too, at their next check.
-                Err(RecvTimeoutError::Timeout) => _ = interrupt.interrupted(),
+            let message = finished.recv_timeout(WATCH_EVERY);
+            // What it finds, the workers find too, at their next check.
+            let _: bool = interrupt.interrupted();
+            match message {
+                Err(RecvTimeoutError::Timeout) => {}
                 // One has panicked, which the scope tells.
                 Err(RecvTimeoutError::Disconnected) => break,
                 Ok(first) => {
