@@ -22,15 +22,19 @@ pub struct Cache {
     /// Insertions that the table takes before it grows.
     until_full: usize,
     most_table_bytes: usize,
+    /// Bytes of an id in the ring: 2 if every id fits, else 4.
+    width: usize,
 }
 
 impl Cache {
     /// A cache that takes `budget` bytes at most, about half of them for the table.
-    pub fn new(budget: usize) -> Self {
+    /// `vocab_size` is above every id.
+    pub fn new(budget: usize, vocab_size: usize) -> Self {
+        let width = if vocab_size <= 1 << 16 { 2 } else { 4 };
         let most_table_bytes = ((budget / 2 + 1).next_power_of_two() / 2).max(64);
         let table = PieceTable::new(most_table_bytes.min(SMALLEST));
         let ring = Ring::new(budget.saturating_sub(most_table_bytes));
-        Cache { until_full: room(&table), table, ring, most_table_bytes }
+        Cache { until_full: room(&table), table, ring, most_table_bytes, width }
     }
 
     /// To look up several keys. What it gives is good until the cache grows.
@@ -51,10 +55,13 @@ impl Cache {
     #[inline]
     pub fn read(&self, record: Record, piece: &[u8], place: &mut [TokenId]) -> bool {
         let bytes = if piece.len() > LONGEST { piece } else { &[] };
-        let Some(found) = self.ring.get(record.position, record.count * 4 + bytes.len()) else { return false };
-        let (ids, of) = found.split_at(record.count * 4);
-        for (place, id) in place.iter_mut().zip(ids.as_chunks().0) {
-            *place = TokenId::from_ne_bytes(*id);
+        let length = record.count * self.width;
+        let Some(found) = self.ring.get(record.position, length + bytes.len()) else { return false };
+        let (ids, of) = found.split_at(length);
+        if self.width == 2 {
+            place.iter_mut().zip(ids.as_chunks().0).for_each(|(place, id)| *place = u16::from_ne_bytes(*id).into());
+        } else {
+            place.iter_mut().zip(ids.as_chunks().0).for_each(|(place, id)| *place = TokenId::from_ne_bytes(*id));
         }
         of == bytes
     }
@@ -86,10 +93,15 @@ impl Cache {
             _ if piece.len() > LONGEST_KEPT => return,
             _ => {
                 let bytes = if piece.len() > LONGEST { piece } else { &[] };
-                let Some((position, record)) = self.ring.push(ids.len() * 4 + bytes.len()) else { return };
-                let (packed, of) = record.split_at_mut(ids.len() * 4);
-                for (place, id) in packed.as_chunks_mut().0.iter_mut().zip(ids) {
-                    *place = id.to_ne_bytes();
+                let length = ids.len() * self.width;
+                let Some((position, record)) = self.ring.push(length + bytes.len()) else { return };
+                let (packed, of) = record.split_at_mut(length);
+                if self.width == 2 {
+                    let places = packed.as_chunks_mut().0.iter_mut();
+                    places.zip(ids).for_each(|(place, id)| *place = (*id as u16).to_ne_bytes());
+                } else {
+                    let places = packed.as_chunks_mut().0.iter_mut();
+                    places.zip(ids).for_each(|(place, id)| *place = id.to_ne_bytes());
                 }
                 of.copy_from_slice(bytes);
                 Entry::elsewhere(position, ids.len() as u32)
@@ -186,10 +198,13 @@ mod tests {
 
     #[test]
     fn whatever_it_finds_is_what_was_inserted() {
-        for budget in [0, 100, 4096, 1 << 16, 1 << 22] {
-            let mut cache = Cache::new(budget);
+        let vocab_sizes = [1 << 16, (1 << 16) + 1];
+        for (budget, vocab_size) in
+            [0, 100, 4096, 1 << 16, 1 << 22].into_iter().flat_map(|b| vocab_sizes.map(|v| (b, v)))
+        {
+            let mut cache = Cache::new(budget, vocab_size);
             let piece = |n: usize| "x".repeat(n % 40) + &n.to_string();
-            let ids = |n: usize| (0..1 + n % 9).map(|k| (n + k) as TokenId).collect::<Vec<_>>();
+            let ids = |n: usize| (0..1 + n % 9).map(|k| (vocab_size - 1 - n - k) as TokenId).collect::<Vec<_>>();
             let mut found = [0; 2];
             for n in 0..20_000 {
                 // One just inserted, and one of long ago.
@@ -214,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_key_that_two_pieces_share_is_no_proof() {
-        let mut cache = Cache::new(1 << 20);
+        let mut cache = Cache::new(1 << 20, 1 << 16);
         let lookup = look_up(&cache, b"a piece of text, and long");
         cache.insert(&lookup, b"a piece of text, and long", &[1, 2]);
         assert!(!cache.find(&lookup, b"a piece of text, not same", &mut vec![]));

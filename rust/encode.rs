@@ -52,14 +52,18 @@ struct Awaited {
 }
 
 impl Scratch {
-    fn new(cache_bytes: usize) -> Self {
+    fn new(cache_bytes: usize, encoding: &Encoding) -> Self {
         let batch = Batch {
             boundaries: Boundaries::default(),
             lookups: [Lookup::default(); Boundaries::MOST_PIECES],
             ids: Vec::new(),
             awaited: Vec::new(),
         };
-        Scratch { cache: Cache::new(cache_bytes), merger: Merger::default(), batch: Box::new(batch) }
+        Scratch {
+            cache: Cache::new(cache_bytes, encoding.vocabulary().size()),
+            merger: Merger::default(),
+            batch: Box::new(batch),
+        }
     }
 }
 
@@ -153,7 +157,7 @@ impl Encoder {
     pub fn new(encoding: Arc<Encoding>, cache_bytes: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let cache_bytes = cache_bytes.unwrap_or(DEFAULT_BYTES * cores);
-        let scratches = (0..cores).map(|_| Mutex::new(Scratch::new(cache_bytes / cores))).collect();
+        let scratches = (0..cores).map(|_| Mutex::new(Scratch::new(cache_bytes / cores, &encoding))).collect();
         Encoder { encoding, scratches, cache_bytes }
     }
 
@@ -172,11 +176,11 @@ impl Encoder {
             Err(TryLockError::Poisoned(poisoned)) => {
                 // A panic may have left an entry half made: start anew.
                 let mut guard = poisoned.into_inner();
-                *guard = Scratch::new(self.cache_bytes / self.scratches.len());
+                *guard = Scratch::new(self.cache_bytes / self.scratches.len(), &self.encoding);
                 Some(guard)
             }
         });
-        let scratch = free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new(0))), Borrowed::Shared);
+        let scratch = free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new(0, &self.encoding))), Borrowed::Shared);
         Session { encoding: &self.encoding, scratch, until_check: TEXT_BETWEEN_CHECKS as isize }
     }
 }
