@@ -5,6 +5,9 @@
 //! record's position, which only grows, tells whether it is still there. The table starts small, so that what little
 //! text needs lies close together, and grows as it fills, up to the budget. What is in the cache never changes an
 //! id, only the time: each entry is what the merger gave.
+//!
+//! Half the budget is the table's and half the ring's: 24 MB of text in many scripts have 273,390 distinct pieces, at 32 bytes each
+//! half of a table of 16 MB, and records of 14.5 MB with ids of 32 bits, 9.2 MB with 16. `rust/DESIGN.md` has the throughput by size.
 
 use crate::encoding::TokenId;
 use crate::table::{Entry, LONGEST, Lookup, MOST_IDS, PieceTable, Reader};
