@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bpeline::decode::Decoder;
-use bpeline::encode::Count;
 use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
 use bpeline::merge::Merger;
 use bpeline::pretokenize::Boundaries;
 use bpeline::pretokenize::scanner::{Scanner, Words};
+use bpeline::sink::Count;
 use bpeline::special::Special;
 use bpeline::{Encoder, Encoding};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -9,35 +9,36 @@
 //! Half the budget is the table's and half the ring's: 24 MB of text in many scripts have 273,390 distinct pieces, at 32 bytes each
 //! half of a table of 16 MB, and records of 14.5 MB with ids of 32 bits, 9.2 MB with 16. `rust/DESIGN.md` has the throughput by size.
 
-use crate::encoding::TokenId;
-use crate::table::{Entry, LONGEST, Lookup, MOST_IDS, PieceTable, Reader};
+use std::marker::PhantomData;
+
+use crate::pages;
+use crate::sink::{Token, bytes, bytes_mut};
+use crate::table::{Entry, LONGEST, Lookup, PieceTable, Reader};
 
 /// Longer pieces are rare and mostly met once.
-const LONGEST_KEPT: usize = 512;
+pub const LONGEST_KEPT: usize = 512;
 
 /// The table's size at first, and how much larger it gets each time: both tables are there for a moment.
 const SMALLEST: usize = 1 << 18;
 const GROWTH: usize = 4;
 
-pub struct Cache {
+/// Of ids stored as `T`.
+pub struct Cache<T> {
     table: PieceTable,
     ring: Ring,
     /// Insertions that the table takes before it grows.
     until_full: usize,
     most_table_bytes: usize,
-    /// Bytes of an id in the ring: 2 if every id fits, else 4.
-    width: usize,
+    ids: PhantomData<T>,
 }
 
-impl Cache {
+impl<T: Token> Cache<T> {
     /// A cache that takes `budget` bytes at most, about half of them for the table.
-    /// `vocab_size` is above every id.
-    pub fn new(budget: usize, vocab_size: usize) -> Self {
-        let width = if vocab_size <= 1 << 16 { 2 } else { 4 };
+    pub fn new(budget: usize) -> Self {
         let most_table_bytes = ((budget / 2 + 1).next_power_of_two() / 2).max(64);
         let table = PieceTable::new(most_table_bytes.min(SMALLEST));
         let ring = Ring::new(budget.saturating_sub(most_table_bytes));
-        Cache { until_full: room(&table), table, ring, most_table_bytes, width }
+        Cache { until_full: room(&table), table, ring, most_table_bytes, ids: PhantomData }
     }
 
     /// To look up several keys. What it gives is good until the cache grows.
@@ -47,67 +48,35 @@ impl Cache {
     }
 
     /// Sends for the ids of an entry that does not hold them itself; none, if they are no longer there.
-    #[inline]
+    #[inline(always)]
     pub fn send_for(&self, entry: Entry) -> Option<Record> {
-        let (position, count) = entry.position_and_count()?;
-        self.ring.prefetch(position)?;
-        Some(Record { position, count: count as usize })
+        self.ring.prefetch(entry.position())?;
+        Some(Record { position: entry.position(), count: entry.count() })
     }
 
-    /// Writes the ids of `piece` to `place`, if they are what the record is of, and if it is still there.
+    /// Writes the ids of `piece` to `room`, if they are what the record is of, and if it is still there.
     #[inline]
-    pub fn read(&self, record: Record, piece: &[u8], place: &mut [TokenId]) -> bool {
-        let bytes = if piece.len() > LONGEST { piece } else { &[] };
-        let length = record.count * self.width;
-        let Some(found) = self.ring.get(record.position, length + bytes.len()) else { return false };
-        let (ids, of) = found.split_at(length);
-        if self.width == 2 {
-            place.iter_mut().zip(ids.as_chunks().0).for_each(|(place, id)| *place = u16::from_ne_bytes(*id).into());
-        } else {
-            place.iter_mut().zip(ids.as_chunks().0).for_each(|(place, id)| *place = TokenId::from_ne_bytes(*id));
-        }
-        of == bytes
+    pub fn read(&self, record: Record, piece: &[u8], room: &mut [T]) -> bool {
+        let of = if piece.len() > LONGEST { piece } else { &[] };
+        let room = bytes_mut(room);
+        let Some(found) = self.ring.get(record.position, room.len() + of.len()) else { return false };
+        let (ids, found) = found.split_at(room.len());
+        room.copy_from_slice(ids);
+        found == of
     }
 
-    /// Appends the ids of `piece` to `ids`, if they are anywhere in the cache.
-    pub fn find(&mut self, lookup: &Lookup, piece: &[u8], ids: &mut Vec<TokenId>) -> bool {
-        let near = self.table.get(lookup);
-        let Some(entry) = near.or_else(|| self.table.find_moved(lookup)) else { return false };
-        if entry.count() <= MOST_IDS {
-            ids.extend_from_slice(&entry.places()[..entry.count()]);
-        } else {
-            let Some(record) = self.send_for(entry) else { return false };
-            let at = ids.len();
-            ids.resize(at + record.count, 0);
-            if !self.read(record, piece, &mut ids[at..]) {
-                ids.truncate(at);
-                return false;
-            }
-        }
-        if near.is_none() {
-            self.table.insert(lookup, entry);
-        }
-        true
-    }
-
-    pub fn insert(&mut self, lookup: &Lookup, piece: &[u8], ids: &[TokenId]) {
+    /// Keeps the ids of a piece of at most [`LONGEST_KEPT`] bytes, if it can.
+    pub fn insert(&mut self, lookup: &Lookup, piece: &[u8], ids: &[T]) {
         let entry = match Entry::new(ids) {
             Some(entry) if piece.len() <= LONGEST => entry,
-            _ if piece.len() > LONGEST_KEPT => return,
             _ => {
-                let bytes = if piece.len() > LONGEST { piece } else { &[] };
-                let length = ids.len() * self.width;
-                let Some((position, record)) = self.ring.push(length + bytes.len()) else { return };
-                let (packed, of) = record.split_at_mut(length);
-                if self.width == 2 {
-                    let places = packed.as_chunks_mut().0.iter_mut();
-                    places.zip(ids).for_each(|(place, id)| *place = (*id as u16).to_ne_bytes());
-                } else {
-                    let places = packed.as_chunks_mut().0.iter_mut();
-                    places.zip(ids).for_each(|(place, id)| *place = id.to_ne_bytes());
-                }
-                of.copy_from_slice(bytes);
-                Entry::elsewhere(position, ids.len() as u32)
+                let Ok(count) = u8::try_from(ids.len()) else { return };
+                let of = if piece.len() > LONGEST { piece } else { &[] };
+                let Some((position, record)) = self.ring.push(size_of_val(ids) + of.len()) else { return };
+                let (to_ids, to_of) = record.split_at_mut(size_of_val(ids));
+                to_ids.copy_from_slice(bytes(ids));
+                to_of.copy_from_slice(of);
+                Entry::elsewhere(position, count)
             }
         };
         self.until_full = self.until_full.saturating_sub(1);
@@ -165,10 +134,10 @@ impl Ring {
             self.end += (self.capacity - self.place(self.end)) as u64;
         }
         let at = self.place(self.end);
-        if self.bytes.len() < at + length {
-            let wanted = (at + length).max(self.bytes.len() * 2).min(self.capacity);
-            self.bytes.reserve_exact(wanted - self.bytes.len());
-            self.bytes.resize(wanted, 0);
+        if self.bytes.is_empty() {
+            // Zeros, which the system provides as they are used.
+            self.bytes = vec![0; self.capacity];
+            pages::advise_huge(&self.bytes);
         }
         let position = self.end;
         self.end += length as u64;
@@ -192,36 +161,48 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::table::Key;
+    use std::fmt::Debug;
 
-    fn look_up(cache: &Cache, piece: &[u8]) -> Lookup {
+    use super::*;
+    use crate::encoding::TokenId;
+    use crate::table::{Key, ROOM_OF_AN_ENTRY};
+
+    fn look_up<T: Token>(cache: &Cache<T>, piece: &[u8]) -> Lookup {
         cache.table.look_up(if piece.len() > LONGEST { Key::hashed(piece) } else { Key::new(piece, 0, piece.len()) })
     }
 
-    #[test]
-    fn whatever_it_finds_is_what_was_inserted() {
-        let vocab_sizes = [1 << 16, (1 << 16) + 1];
-        for (budget, vocab_size) in
-            [0, 100, 4096, 1 << 16, 1 << 22].into_iter().flat_map(|b| vocab_sizes.map(|v| (b, v)))
-        {
-            let mut cache = Cache::new(budget, vocab_size);
+    fn find<T: Token>(cache: &Cache<T>, lookup: &Lookup, piece: &[u8]) -> Option<Vec<T>> {
+        let entry = cache.table.get(lookup)?;
+        let mut ids = vec![T::default(); entry.count().max(ROOM_OF_AN_ENTRY)];
+        if entry.is_here() {
+            T::unpack(entry.words(), &mut ids)?;
+        } else if !cache.read(cache.send_for(entry)?, piece, &mut ids[..entry.count()]) {
+            return None;
+        }
+        ids.truncate(entry.count());
+        Some(ids)
+    }
+
+    fn whatever_it_finds_is_what_was_inserted<T: Token + Debug>(largest: TokenId) {
+        for budget in [0, 100, 4096, 1 << 16, 1 << 22] {
+            let mut cache = Cache::<T>::new(budget);
             let piece = |n: usize| "x".repeat(n % 40) + &n.to_string();
-            let ids = |n: usize| (0..1 + n % 9).map(|k| (vocab_size - 1 - n - k) as TokenId).collect::<Vec<_>>();
+            let ids = |n: usize| (0..1 + n % 9).map(|k| T::from_id(largest - (n + k) as TokenId)).collect::<Vec<_>>();
             let mut found = [0; 2];
             for n in 0..20_000 {
                 // One just inserted, and one of long ago.
                 for (n, found) in [n, n / 2].into_iter().zip(&mut found) {
                     let (piece, ids) = (piece(n), ids(n));
                     let lookup = look_up(&cache, piece.as_bytes());
-                    let mut seen = vec![];
-                    if cache.find(&lookup, piece.as_bytes(), &mut seen) {
-                        *found += 1;
-                        assert_eq!(seen, ids);
-                    } else {
-                        assert!(seen.is_empty());
-                        cache.insert(&lookup, piece.as_bytes(), &ids);
-                        cache.grow_if_full();
+                    match find(&cache, &lookup, piece.as_bytes()) {
+                        Some(seen) => {
+                            *found += 1;
+                            assert_eq!(seen, ids);
+                        }
+                        None => {
+                            cache.insert(&lookup, piece.as_bytes(), &ids);
+                            cache.grow_if_full();
+                        }
                     }
                 }
                 assert!(cache.table.bytes() + cache.ring.bytes.capacity() <= budget.max(64));
@@ -231,11 +212,17 @@ mod tests {
     }
 
     #[test]
+    fn whatever_it_finds_is_what_was_inserted_of_either_width() {
+        whatever_it_finds_is_what_was_inserted::<u16>(u16::MAX.into());
+        whatever_it_finds_is_what_was_inserted::<u32>(1 << 21);
+    }
+
+    #[test]
     fn a_key_that_two_pieces_share_is_no_proof() {
-        let mut cache = Cache::new(1 << 20, 1 << 16);
+        let mut cache = Cache::<u16>::new(1 << 20);
         let lookup = look_up(&cache, b"a piece of text, and long");
         cache.insert(&lookup, b"a piece of text, and long", &[1, 2]);
-        assert!(!cache.find(&lookup, b"a piece of text, not same", &mut vec![]));
-        assert!(cache.find(&lookup, b"a piece of text, and long", &mut vec![]));
+        assert_eq!(find(&cache, &lookup, b"a piece of text, not same"), None);
+        assert_eq!(find(&cache, &lookup, b"a piece of text, and long"), Some(vec![1, 2]));
     }
 }

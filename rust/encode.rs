@@ -8,148 +8,32 @@
 //! its own, without a cache. Nobody ever waits for a lock, so a forked child, whose copies of
 //! the locks may stay taken for ever, cannot hang either.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use crate::cache::{Cache, Record};
-use crate::encoding::{Encoding, TokenId, Vocabulary};
+use crate::cache::{Cache, LONGEST_KEPT, Record};
+use crate::encoding::{Encoding, TokenId};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::merge::Merger;
-use crate::pages;
 use crate::pretokenize::Boundaries;
+use crate::sink::{Sink, Token};
 use crate::special::{Segment, Special};
-use crate::table::{Entry, Key, LONGEST, Lookup, MOST_IDS};
+use crate::table::{Key, LONGEST, Lookup, ROOM_OF_AN_ENTRY};
 
 /// What one thread may keep of merged pieces, where the caller names no budget. `rust/DESIGN.md` has the figures.
 const DEFAULT_BYTES: usize = 32 << 20;
 
 pub struct Encoder {
     encoding: Arc<Encoding>,
-    scratches: Vec<Mutex<Scratch>>,
+    pool: Pool,
     cache_bytes: usize,
 }
 
-struct Scratch {
-    cache: Cache,
-    merger: Merger,
-    batch: Box<Batch>,
-}
-
-/// Pieces on their way: where they are, what they are looked up by, and the ids of those already found.
-struct Batch {
-    boundaries: Boundaries,
-    lookups: [Lookup; Boundaries::MOST_PIECES],
-    ids: Vec<TokenId>,
-    awaited: Vec<Awaited>,
-}
-
-/// Ids that have been sent for: of which piece, where room is left for them, and where they are.
-struct Awaited {
-    piece: usize,
-    at: usize,
-    record: Record,
-}
-
-impl Scratch {
-    fn new(cache_bytes: usize, encoding: &Encoding) -> Self {
-        let batch = Batch {
-            boundaries: Boundaries::default(),
-            lookups: [Lookup::default(); Boundaries::MOST_PIECES],
-            ids: Vec::new(),
-            awaited: Vec::new(),
-        };
-        Scratch {
-            cache: Cache::new(cache_bytes, encoding.vocabulary().size()),
-            merger: Merger::default(),
-            batch: Box::new(batch),
-        }
-    }
-}
-
-/// Takes ids in the order of the text.
-pub trait Sink {
-    fn put(&mut self, ids: &[TokenId]);
-
-    /// A special token, whose literal has `length` bytes.
-    fn put_special(&mut self, id: TokenId, _length: usize) {
-        self.put(&[id]);
-    }
-}
-
-/// An id as an array stores it.
-pub trait Token: Copy + Send {
-    /// `id` fits: the type was chosen by the size of the vocabulary.
-    fn from_id(id: TokenId) -> Self;
-}
-
-impl Token for u16 {
-    fn from_id(id: TokenId) -> Self {
-        id as u16
-    }
-}
-
-impl Token for u32 {
-    fn from_id(id: TokenId) -> Self {
-        id
-    }
-}
-
-impl<T: Token> Sink for Vec<T> {
-    #[inline]
-    fn put(&mut self, ids: &[TokenId]) {
-        if self.capacity() - self.len() < ids.len() {
-            self.reserve(ids.len());
-            pages::advise_huge(self.spare_capacity_mut());
-        }
-        self.extend(ids.iter().map(|&id| T::from_id(id)));
-    }
-}
-
-/// Counts tokens and builds nothing.
-#[derive(Default)]
-pub struct Count(pub usize);
-
-impl Sink for Count {
-    fn put(&mut self, ids: &[TokenId]) {
-        self.0 += ids.len();
-    }
-}
-
-/// Ids, and the byte at which each token ends.
-pub struct Ends<'v> {
-    pub ids: Vec<TokenId>,
-    pub ends: Vec<usize>,
-    vocabulary: &'v Vocabulary,
-}
-
-impl<'v> Ends<'v> {
-    pub fn new(vocabulary: &'v Vocabulary) -> Self {
-        Ends { ids: Vec::new(), ends: Vec::new(), vocabulary }
-    }
-
-    fn push(&mut self, id: TokenId, length: usize) {
-        self.ids.push(id);
-        self.ends.push(self.end() + length);
-    }
-
-    /// Where the last token ends.
-    pub fn end(&self) -> usize {
-        self.ends.last().copied().unwrap_or(0)
-    }
-}
-
-impl Sink for Ends<'_> {
-    fn put(&mut self, ids: &[TokenId]) {
-        for &id in ids {
-            self.push(id, self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
-        }
-    }
-
-    // Two literals may share an id, so the id does not tell the length.
-    fn put_special(&mut self, id: TokenId, length: usize) {
-        self.push(id, length);
-    }
+/// A scratch for each core, by what its ids are stored as.
+enum Pool {
+    Narrow(Vec<Mutex<Scratch<u16>>>),
+    Wide(Vec<Mutex<Scratch<u32>>>),
 }
 
 impl Encoder {
@@ -157,8 +41,11 @@ impl Encoder {
     pub fn new(encoding: Arc<Encoding>, cache_bytes: Option<usize>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let cache_bytes = cache_bytes.unwrap_or(DEFAULT_BYTES * cores);
-        let scratches = (0..cores).map(|_| Mutex::new(Scratch::new(cache_bytes / cores, &encoding))).collect();
-        Encoder { encoding, scratches, cache_bytes }
+        let pool = match encoding.vocabulary().size() {
+            0..=0x1_0000 => Pool::Narrow(scratches(cores, cache_bytes / cores)),
+            _ => Pool::Wide(scratches(cores, cache_bytes / cores)),
+        };
+        Encoder { encoding, pool, cache_bytes }
     }
 
     pub fn encoding(&self) -> &Arc<Encoding> {
@@ -170,30 +57,41 @@ impl Encoder {
     }
 
     pub fn session(&self) -> Session<'_> {
-        let free = self.scratches.iter().find_map(|scratch| match scratch.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::WouldBlock) => None,
-            Err(TryLockError::Poisoned(poisoned)) => {
-                // A panic may have left an entry half made: start anew.
-                let mut guard = poisoned.into_inner();
-                *guard = Scratch::new(self.cache_bytes / self.scratches.len(), &self.encoding);
-                Some(guard)
-            }
-        });
-        let scratch = free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new(0, &self.encoding))), Borrowed::Shared);
-        Session { encoding: &self.encoding, scratch, until_check: TEXT_BETWEEN_CHECKS as isize }
+        let scratch = match &self.pool {
+            Pool::Narrow(scratches) => Width::Narrow(borrow(scratches, self.cache_bytes)),
+            Pool::Wide(scratches) => Width::Wide(borrow(scratches, self.cache_bytes)),
+        };
+        Session { encoding: &self.encoding, scratch, checks: Checks { until: TEXT_BETWEEN_CHECKS as isize } }
     }
 }
 
-enum Borrowed<'e> {
-    Shared(MutexGuard<'e, Scratch>),
-    Own(Box<Scratch>),
+fn scratches<T: Token>(count: usize, cache_bytes: usize) -> Vec<Mutex<Scratch<T>>> {
+    (0..count).map(|_| Mutex::new(Scratch::new(cache_bytes))).collect()
 }
 
-impl Deref for Borrowed<'_> {
-    type Target = Scratch;
+fn borrow<T: Token>(scratches: &[Mutex<Scratch<T>>], cache_bytes: usize) -> Borrowed<'_, T> {
+    let free = scratches.iter().find_map(|scratch| match scratch.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::WouldBlock) => None,
+        Err(TryLockError::Poisoned(poisoned)) => {
+            // A panic may have left an entry half made: start anew.
+            let mut guard = poisoned.into_inner();
+            *guard = Scratch::new(cache_bytes / scratches.len());
+            Some(guard)
+        }
+    });
+    free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new(0))), Borrowed::Shared)
+}
 
-    fn deref(&self) -> &Scratch {
+enum Borrowed<'e, T: Token> {
+    Shared(MutexGuard<'e, Scratch<T>>),
+    Own(Box<Scratch<T>>),
+}
+
+impl<T: Token> Deref for Borrowed<'_, T> {
+    type Target = Scratch<T>;
+
+    fn deref(&self) -> &Scratch<T> {
         match self {
             Borrowed::Shared(scratch) => scratch,
             Borrowed::Own(scratch) => scratch,
@@ -201,8 +99,8 @@ impl Deref for Borrowed<'_> {
     }
 }
 
-impl DerefMut for Borrowed<'_> {
-    fn deref_mut(&mut self) -> &mut Scratch {
+impl<T: Token> DerefMut for Borrowed<'_, T> {
+    fn deref_mut(&mut self) -> &mut Scratch<T> {
         match self {
             Borrowed::Shared(scratch) => scratch,
             Borrowed::Own(scratch) => scratch,
@@ -210,17 +108,22 @@ impl DerefMut for Borrowed<'_> {
     }
 }
 
-impl Drop for Session<'_> {
+impl<T: Token> Drop for Borrowed<'_, T> {
     fn drop(&mut self) {
-        self.scratch.merger.trim();
+        self.merger.trim();
     }
 }
 
 /// One thread's turn at encoding.
 pub struct Session<'e> {
     encoding: &'e Encoding,
-    scratch: Borrowed<'e>,
-    until_check: isize,
+    scratch: Width<'e>,
+    checks: Checks,
+}
+
+enum Width<'e> {
+    Narrow(Borrowed<'e, u16>),
+    Wide(Borrowed<'e, u32>),
 }
 
 impl Session<'_> {
@@ -232,165 +135,241 @@ impl Session<'_> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
-        let encoding = self.encoding;
-        encoding.special_tokens().cut(text, special, interrupt, |segment| match segment {
-            Segment::Ordinary(part) => self.encode_part(part, sink, interrupt),
-            Segment::Special(id, literal) => {
+        let Session { encoding, scratch, checks } = self;
+        encoding.special_tokens().cut(text, special, interrupt, |segment| match (segment, &mut *scratch) {
+            (Segment::Ordinary(part), Width::Narrow(scratch)) => scratch.encode(encoding, part, sink, checks, interrupt),
+            (Segment::Ordinary(part), Width::Wide(scratch)) => scratch.encode(encoding, part, sink, checks, interrupt),
+            (Segment::Special(id, literal), _) => {
                 sink.put_special(id, literal.len());
-                self.check(literal.len(), interrupt)
+                checks.after(literal.len(), interrupt)
             }
         })
     }
 
-    /// Asks for an interrupt, if enough text has gone by.
+    /// Appends the ids of one piece.
+    pub fn encode_piece(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        self.checks.after(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
+        match &mut self.scratch {
+            Width::Narrow(scratch) => scratch.encode_piece(self.encoding, piece.as_bytes(), sink, interrupt),
+            Width::Wide(scratch) => scratch.encode_piece(self.encoding, piece.as_bytes(), sink, interrupt),
+        }
+    }
+}
+
+/// Asks for an interrupt whenever enough text has gone by.
+struct Checks {
+    until: isize,
+}
+
+impl Checks {
     #[inline]
-    fn check(&mut self, bytes: usize, interrupt: &dyn Interrupt) -> Result<()> {
-        self.until_check -= bytes as isize;
-        if self.until_check >= 0 {
+    fn after(&mut self, bytes: usize, interrupt: &dyn Interrupt) -> Result<()> {
+        self.until -= bytes as isize;
+        if self.until >= 0 {
             return Ok(());
         }
-        self.until_check = TEXT_BETWEEN_CHECKS as isize;
+        self.until = TEXT_BETWEEN_CHECKS as isize;
         interrupt.check()
+    }
+}
+
+/// What one thread needs to encode.
+struct Scratch<T> {
+    cache: Cache<T>,
+    merger: Merger,
+    batch: Box<Batch<T>>,
+}
+
+/// Pieces on their way: where they are, what they are looked up by, and the ids of those already found.
+struct Batch<T> {
+    boundaries: Boundaries,
+    lookups: [Lookup; Boundaries::MOST_PIECES],
+    /// The first `end` of these places. There are enough for any batch, since longer pieces than the cache keeps go past it.
+    ids: Vec<T>,
+    end: usize,
+    awaited: Vec<Awaited>,
+}
+
+/// Ids that have been sent for: of which piece, where room is left for them, and where they are.
+struct Awaited {
+    piece: usize,
+    at: usize,
+    record: Record,
+}
+
+impl<T: Token> Scratch<T> {
+    fn new(cache_bytes: usize) -> Self {
+        let batch = Batch {
+            boundaries: Boundaries::default(),
+            lookups: [Lookup::default(); Boundaries::MOST_PIECES],
+            ids: vec![T::default(); Boundaries::MOST_PIECES * LONGEST_KEPT + ROOM_OF_AN_ENTRY],
+            end: 0,
+            awaited: Vec::with_capacity(Boundaries::MOST_PIECES),
+        };
+        Scratch { cache: Cache::new(cache_bytes), merger: Merger::default(), batch: Box::new(batch) }
     }
 
     /// Encodes text without special tokens.
-    fn encode_part(&mut self, part: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        let pattern = self.encoding.pattern();
-        let mut pieces = pattern.batches(part, 0);
-        while pieces.next(&mut self.scratch.batch.boundaries)? {
-            self.encode_batch(part.as_bytes(), sink, interrupt)?;
+    fn encode(
+        &mut self,
+        encoding: &Encoding,
+        text: &str,
+        sink: &mut impl Sink,
+        checks: &mut Checks,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        let pattern = encoding.pattern();
+        let mut batches = pattern.batches(text, 0);
+        while batches.next(&mut self.batch.boundaries)? {
+            self.encode_batch(encoding, text.as_bytes(), sink, interrupt)?;
+            let boundaries = &self.batch.boundaries;
+            match boundaries.count() {
+                // A long one has not ended yet.
+                0 => interrupt.check()?,
+                pieces => checks.after(boundaries.bytes() + pieces * pattern.work_of_a_piece(), interrupt)?,
+            }
         }
         Ok(())
     }
 
+    fn encode_piece(
+        &mut self,
+        encoding: &Encoding,
+        piece: &[u8],
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        self.batch.boundaries.set_one(piece.len());
+        self.encode_batch(encoding, piece, sink, interrupt)
+    }
+
     /// Encodes the pieces of `text` that the batch has the boundaries of.
-    fn encode_batch(&mut self, text: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        let Scratch { cache, merger, batch } = &mut *self.scratch;
-        let pieces = batch.boundaries.count();
-        if pieces == 0 {
-            // A long one has not ended yet.
-            return interrupt.check();
-        }
+    fn encode_batch(
+        &mut self,
+        encoding: &Encoding,
+        text: &[u8],
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
         // What a call that ended in an error left.
-        batch.ids.clear();
-        batch.awaited.clear();
-        batch.look_up(text, cache);
+        self.batch.forget_ids();
+        self.batch.look_up(text, &self.cache);
         let mut at = 0;
         loop {
-            at += batch.put_known(at, cache);
-            if at == pieces {
+            at += self.batch.put_known(at, &self.cache);
+            if at == self.batch.boundaries.count() {
                 break;
             }
-            let (start, end) = batch.boundaries.piece(at);
-            put_any(self.encoding, cache, merger, &text[start..end], &batch.lookups[at], &mut batch.ids, interrupt)?;
+            self.put_merged(encoding, text, at, sink, interrupt)?;
             at += 1;
         }
+        self.flush(encoding, text, sink, interrupt)?;
+        self.cache.grow_if_full();
+        Ok(())
+    }
+
+    /// Puts the ids of a piece that the cache does not hold, and the cache keeps them.
+    #[inline(never)]
+    fn put_merged(
+        &mut self,
+        encoding: &Encoding,
+        text: &[u8],
+        number: usize,
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        let (start, end) = self.batch.boundaries.piece(number);
+        let piece = &text[start..end];
+        if piece.len() > LONGEST_KEPT {
+            self.flush(encoding, text, sink, interrupt)?;
+            sink.put(ids_of(encoding, &mut self.merger, piece, interrupt)?);
+            return Ok(());
+        }
+        let ids = ids_of(encoding, &mut self.merger, piece, interrupt)?;
+        let lookup = self.batch.lookups[number];
+        self.cache.insert(&lookup, piece, self.batch.put(ids));
+        Ok(())
+    }
+
+    /// Gives the ids so far to the sink, once those awaited are there.
+    #[inline(always)]
+    fn flush(
+        &mut self,
+        encoding: &Encoding,
+        text: &[u8],
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        let Scratch { cache, merger, batch } = self;
         // Backwards, so that what lies in front of a gap stays where it is, should the gap have the wrong size.
         while let Some(Awaited { piece, at, record }) = batch.awaited.pop() {
             let (start, end) = batch.boundaries.piece(piece);
             if !cache.read(record, &text[start..end], &mut batch.ids[at..at + record.count]) {
                 // Overwritten since, or another piece with the same key.
-                let mut ids = Vec::new();
-                put_any(self.encoding, cache, merger, &text[start..end], &batch.lookups[piece], &mut ids, interrupt)?;
-                batch.ids.splice(at..at + record.count, ids);
+                batch.replace(at..at + record.count, ids_of(encoding, merger, &text[start..end], interrupt)?);
             }
         }
-        sink.put(&batch.ids);
-        cache.grow_if_full();
-        let bytes = batch.boundaries.bytes();
-        self.check(bytes + pieces * self.encoding.pattern().work_of_a_piece(), interrupt)
-    }
-
-    /// Encodes one piece.
-    pub fn encode_piece(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        self.check(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
-        let Scratch { cache, merger, batch } = &mut *self.scratch;
-        let (piece, ids) = (piece.as_bytes(), &mut batch.ids);
-        ids.clear();
-        let lookup = cache.reader().look_up(key_of(piece, 0, piece.len()));
-        put_any(self.encoding, cache, merger, piece, &lookup, ids, interrupt)?;
-        sink.put(ids);
-        cache.grow_if_full();
+        sink.put(&batch.ids[..batch.end]);
+        batch.end = 0;
         Ok(())
     }
 }
 
-impl Batch {
+impl<T: Token> Batch<T> {
+    fn forget_ids(&mut self) {
+        self.awaited.clear();
+        self.end = 0;
+    }
+
     /// Sends for the line of memory that may hold the ids of each piece.
     #[inline(always)]
-    fn look_up(&mut self, text: &[u8], cache: &Cache) {
+    fn look_up(&mut self, text: &[u8], cache: &Cache<T>) {
         let reader = cache.reader();
         for ((start, end), lookup) in self.boundaries.pieces().zip(&mut self.lookups) {
             *lookup = reader.look_up(key_of(text, start, end));
         }
     }
 
-    /// Appends the ids of pieces from `first` on, until one is not in the cache, and returns how many were. For ids that
+    /// Puts the ids of pieces from `first` on, until one is not in the cache, and returns how many were. For ids that
     /// are not in the line of memory itself it leaves room and sends for them.
     #[inline(always)]
-    fn put_known(&mut self, first: usize, cache: &Cache) -> usize {
-        let Batch { boundaries, lookups, ids, awaited } = self;
-        let lookups = &lookups[first..boundaries.count()];
+    fn put_known(&mut self, first: usize, cache: &Cache<T>) -> usize {
+        let lookups = &self.lookups[first..self.boundaries.count()];
         let reader = cache.reader();
-        let mut room = Room::new(ids, lookups.len());
-        for (at, lookup) in lookups.iter().enumerate() {
-            let Some(entry) = reader.get(lookup) else { return at };
-            if entry.count() <= MOST_IDS {
-                room.put(entry);
-            } else if let Some(record) = cache.send_for(entry) {
-                awaited.push(Awaited { piece: first + at, at: room.leave(record.count, lookups.len()), record });
+        let mut end = self.end;
+        let mut known = 0;
+        for lookup in lookups {
+            let Some(entry) = reader.get(lookup) else { break };
+            if entry.is_here() {
+                if T::unpack(entry.words(), &mut self.ids[end..]).is_none() {
+                    break;
+                }
             } else {
-                return at;
+                let Some(record) = cache.send_for(entry) else { break };
+                self.awaited.push(Awaited { piece: first + known, at: end, record });
             }
+            end += entry.count();
+            known += 1;
         }
-        lookups.len()
-    }
-}
-
-/// The end of a vector, with room for the ids of some more entries.
-struct Room<'v> {
-    ids: &'v mut Vec<TokenId>,
-    end: *mut TokenId,
-}
-
-impl<'v> Room<'v> {
-    fn new(ids: &'v mut Vec<TokenId>, entries: usize) -> Self {
-        ids.reserve(entries * MOST_IDS);
-        Room { end: ids.as_mut_ptr_range().end, ids }
+        self.end = end;
+        known
     }
 
-    /// At most as many entries as there is room for.
-    #[inline(always)]
-    fn put(&mut self, entry: Entry) {
-        // SAFETY: there is room for four ids an entry, and no entry put so far had more.
-        unsafe {
-            self.end.cast::<[TokenId; MOST_IDS]>().write_unaligned(entry.places());
-            self.end = self.end.add(entry.count());
-        }
+    /// Appends ids, and returns where they are.
+    fn put(&mut self, ids: &[TokenId]) -> &[T] {
+        let start = self.end;
+        self.end += ids.len();
+        let places = &mut self.ids[start..self.end];
+        places.iter_mut().zip(ids).for_each(|(place, &id)| *place = T::from_id(id));
+        places
     }
 
-    /// Leaves room for `count` ids, and again for `entries` behind them. Returns where the first of the ids goes.
-    fn leave(&mut self, count: usize, entries: usize) -> usize {
-        self.settle();
-        let at = self.ids.len();
-        self.ids.resize(at + count, 0);
-        self.ids.reserve(entries * MOST_IDS);
-        self.end = self.ids.as_mut_ptr_range().end;
-        at
-    }
-
-    fn settle(&mut self) {
-        // SAFETY: `end` is in the vector's memory, and all before it is written.
-        unsafe {
-            let length = self.end.offset_from(self.ids.as_ptr()) as usize;
-            self.ids.set_len(length);
-        }
-    }
-}
-
-impl Drop for Room<'_> {
-    fn drop(&mut self) {
-        self.settle();
+    /// Puts `ids` in the place of others.
+    fn replace(&mut self, old: Range<usize>, ids: &[TokenId]) {
+        let end = old.start + ids.len();
+        self.ids.copy_within(old.end..self.end, end);
+        self.end = self.end - old.len() + ids.len();
+        self.ids[old.start..end].iter_mut().zip(ids).for_each(|(place, &id)| *place = T::from_id(id));
     }
 }
 
@@ -399,26 +378,14 @@ fn key_of(text: &[u8], start: usize, end: usize) -> Key {
     if end - start <= LONGEST { Key::new(text, start, end - start) } else { Key::hashed(&text[start..end]) }
 }
 
-/// Appends the ids of any piece: from the cache, or else merged, and the cache keeps them.
-#[inline(never)]
-fn put_any(
+fn ids_of<'m>(
     encoding: &Encoding,
-    cache: &mut Cache,
-    merger: &mut Merger,
+    merger: &'m mut Merger,
     piece: &[u8],
-    lookup: &Lookup,
-    ids: &mut Vec<TokenId>,
     interrupt: &dyn Interrupt,
-) -> Result<()> {
-    if cache.find(lookup, piece, ids) {
-        return Ok(());
+) -> Result<&'m [TokenId]> {
+    match encoding.whole_piece(piece) {
+        Some(id) => Ok(merger.one(id)),
+        None => merger.merge(encoding.pairs(), piece, interrupt),
     }
-    let whole = encoding.whole_piece(piece);
-    let merged = match &whole {
-        Some(id) => std::slice::from_ref(id),
-        None => merger.merge(encoding.pairs(), piece, interrupt)?,
-    };
-    ids.extend_from_slice(merged);
-    cache.insert(lookup, piece, merged);
-    Ok(())
 }

@@ -1,22 +1,24 @@
-//! Piece -> up to four ids, in one cache line.
+//! Piece -> a few ids, in one cache line.
 //!
 //! An entry is 32 bytes: 16 for the piece, 16 for the ids. A piece of up to 15 bytes is its own key, with its
 //! length; a longer one has a hash for a key, and whoever asks must compare the bytes (`cache.rs`). Two entries make a
 //! bucket, which is a cache line, and a key's hash names its bucket. So a look-up is one line of memory, two
 //! comparisons, and no branch but the last.
 //!
-//! A new entry takes the first place of its bucket, what was there moves to the second place, and what was
-//! there to the second place of the neighbouring bucket, where [`PieceTable::find_moved`] finds it. So the table
-//! forgets what was not asked for lately, and three pieces that share a bucket do not push each other out.
+//! A new entry takes a free place of its bucket. If there is none, it goes to a bucket that another hash of its key names, and
+//! its own bucket is marked, so that whoever does not find a key there knows whether to look further. If both are full
+//! it takes the first place of its own, what was there moves to the second, and what was there is forgotten: the table
+//! keeps what came lately. (Two buckets to choose from lose few entries where one loses many: Azar et al. 1994.)
 
-use crate::encoding::TokenId;
 use crate::pages;
+use crate::sink::Token;
 
 /// The longest piece that is its own key.
 pub const LONGEST: usize = 15;
 
-/// The most ids that an entry holds itself.
-pub const MOST_IDS: usize = 4;
+/// Ids that [`Token::unpack`] writes of an entry, whatever it holds: seven of 16 bits or three of 32, and the last place,
+/// in which the entry has its number of ids.
+pub const ROOM_OF_AN_ENTRY: usize = size_of::<Entry>() / size_of::<u16>();
 
 /// A piece of 1 to [`LONGEST`] bytes, zeros behind it, its length in the last byte; or a hash of a longer one,
 /// with [`HASHED`] in the last byte.
@@ -43,16 +45,18 @@ pub struct Lookup {
     place: usize,
 }
 
-/// The ids of a piece, four times 32 bits (ids are below 2^24); or where they are. In the top byte is the number of ids,
-/// or [`ELSEWHERE`].
+/// The ids of a piece, seven of 16 bits or three of 32; or where they are, in 64. In the top byte is the number of ids, and below
+/// it, whether they are elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
     low: u64,
     high: u64,
 }
 
-const ELSEWHERE: u64 = 0xff;
-const BELOW_TOP_BYTE: u64 = u64::MAX >> 8;
+const ELSEWHERE: u64 = 1 << 48;
+
+/// In the first entry of a bucket: some of its entries may be in other buckets.
+const FULL: u64 = 1 << 49;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -113,7 +117,8 @@ impl Key {
 
     /// The key of a piece of more than [`LONGEST`] bytes: others may have the same.
     pub fn hashed(piece: &[u8]) -> Key {
-        let mut key = Key { front: piece.len() as u64, back: 0 };
+        // Not the length as it is, which could undo what the first byte does.
+        let mut key = Key { front: (piece.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15), back: 0 };
         let mut mix = |bytes: &[u8; 16]| {
             let bytes = u128::from_le_bytes(*bytes);
             let (front, back) = (key.front ^ bytes as u64, key.back ^ (bytes >> 64) as u64);
@@ -141,34 +146,42 @@ impl Key {
 
 impl Entry {
     /// `None` for more ids than fit.
-    pub fn new(ids: &[TokenId]) -> Option<Entry> {
-        let mut places = [0; MOST_IDS];
-        places.get_mut(..ids.len())?.copy_from_slice(ids);
-        let [a, b, c, d] = places.map(u64::from);
-        Some(Entry { low: a | b << 32, high: c | d << 32 | (ids.len() as u64) << 56 })
+    pub fn new<T: Token>(ids: &[T]) -> Option<Entry> {
+        let bits = 8 * size_of::<T>();
+        if (ids.len() + 1) * bits > 128 {
+            return None;
+        }
+        let all = ids.iter().rev().fold(0, |all: u128, id| all << bits | id.id() as u128);
+        Some(Entry { low: all as u64, high: (all >> 64) as u64 | (ids.len() as u64) << 56 })
     }
 
     /// `count` ids, and at `position` something that leads to them.
-    pub fn elsewhere(position: u64, count: u32) -> Entry {
-        Entry { low: position, high: count as u64 | ELSEWHERE << 56 }
+    pub fn elsewhere(position: u64, count: u8) -> Entry {
+        Entry { low: position, high: ELSEWHERE | (count as u64) << 56 }
     }
 
-    /// How many ids it holds itself; more than [`MOST_IDS`] if they are elsewhere.
+    /// How many ids the piece has.
     #[inline(always)]
     pub fn count(self) -> usize {
         (self.high >> 56) as usize
     }
 
-    /// The ids; places from [`Entry::count`] on mean nothing.
+    /// Whether it holds the ids itself.
     #[inline(always)]
-    pub fn places(self) -> [TokenId; MOST_IDS] {
-        let high = self.high & BELOW_TOP_BYTE;
-        [self.low as u32, (self.low >> 32) as u32, high as u32, (high >> 32) as u32]
+    pub fn is_here(self) -> bool {
+        self.high & ELSEWHERE == 0
+    }
+
+    /// What [`Token::unpack`] takes.
+    #[inline(always)]
+    pub fn words(self) -> [u64; 2] {
+        [self.low, self.high]
     }
 
     /// What [`Entry::elsewhere`] was told.
-    pub fn position_and_count(self) -> Option<(u64, u32)> {
-        (self.high >> 56 == ELSEWHERE).then_some((self.low, self.high as u32))
+    #[inline(always)]
+    pub fn position(self) -> u64 {
+        self.low
     }
 }
 
@@ -232,29 +245,34 @@ impl PieceTable {
         self.reader().get(lookup)
     }
 
-    /// What others pushed out of its bucket, if it is still next to it. Insert it again, if so.
-    pub fn find_moved(&self, lookup: &Lookup) -> Option<Entry> {
-        let bucket = self.buckets().get(lookup.place ^ 1)?;
-        (bucket.keys[1] == lookup.key).then(|| bucket.entries[1])
-    }
-
     pub fn insert(&mut self, lookup: &Lookup, entry: Entry) {
         let &Lookup { key, place } = lookup;
+        let other = self.reader().other_place(key);
         let buckets = self.buckets_mut();
-        let bucket = &mut buckets[place];
-        if bucket.keys[0] == key {
-            bucket.entries[0] = entry;
+        let same = |bucket: &Bucket| bucket.keys.iter().position(|&there| there == key);
+        let free = |bucket: &Bucket| bucket.keys.iter().position(|there| there.is_none());
+        let own = &mut buckets[place];
+        if let Some(at) = same(own).or_else(|| free(own)) {
+            own.put(at, key, entry);
             return;
         }
-        let (pushed_out, its_entry) = (bucket.keys[1], bucket.entries[1]);
-        bucket.keys = [key, bucket.keys[0]];
-        bucket.entries = [entry, bucket.entries[0]];
-        if pushed_out != key
-            && !pushed_out.is_none()
-            && let Some(neighbour) = buckets.get_mut(place ^ 1)
-        {
-            (neighbour.keys[1], neighbour.entries[1]) = (pushed_out, its_entry);
+        own.entries[0].high |= FULL;
+        if let Some(at) = same(&buckets[other]).or_else(|| free(&buckets[other])) {
+            buckets[other].put(at, key, entry);
+            return;
         }
+        let own = &mut buckets[place];
+        own.put(1, own.keys[0], own.entries[0]);
+        own.put(0, key, entry);
+    }
+}
+
+impl Bucket {
+    /// The mark stays.
+    fn put(&mut self, at: usize, key: Key, entry: Entry) {
+        let mark = self.entries[at].high & FULL;
+        self.keys[at] = key;
+        self.entries[at] = Entry { high: entry.high & !FULL | mark, ..entry };
     }
 }
 
@@ -278,7 +296,23 @@ impl Reader<'_> {
     pub fn get(self, lookup: &Lookup) -> Option<Entry> {
         let bucket = self.buckets.get(lookup.place)?;
         let [first, second] = bucket.keys.map(|key| key == lookup.key);
-        (first | second).then(|| bucket.entries[second as usize])
+        if first | second {
+            Some(bucket.entries[second as usize])
+        } else if bucket.entries[0].high & FULL != 0 {
+            self.get_other(lookup.key)
+        } else {
+            None
+        }
+    }
+
+    fn get_other(self, key: Key) -> Option<Entry> {
+        let bucket = self.buckets.get(self.other_place(key))?;
+        let at = bucket.keys.iter().position(|&there| there == key)?;
+        Some(bucket.entries[at])
+    }
+
+    fn other_place(self, key: Key) -> usize {
+        (key.hash().wrapping_mul(0xA076_1D64_78BD_642F) >> self.shift >> 1) as usize
     }
 }
 

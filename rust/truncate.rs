@@ -18,9 +18,10 @@
 //!
 //! [`Pattern::settles_after`]: crate::pretokenize::Pattern::settles_after
 
-use crate::encode::{Count, Encoder, Ends, Session, Sink};
+use crate::encode::{Encoder, Session};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::sink::{Count, Ends, Sink};
 use crate::special::{Segment, Special};
 
 struct Piece {

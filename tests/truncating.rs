@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use bpeline::encode::{Count, Ends};
+
 use bpeline::encoding::{Encoding, builtin, ranks};
 use bpeline::interrupt::Never;
 use bpeline::special::Special;

@@ -65,6 +65,12 @@ impl Boundaries {
         self.length.saturating_sub(1)
     }
 
+    /// One piece, which begins at 0.
+    pub fn set_one(&mut self, length: usize) {
+        self.begin(0);
+        self.push(length);
+    }
+
     /// The start and the end of each piece.
     #[inline]
     pub fn pieces(&self) -> impl Iterator<Item = (usize, usize)> {

@@ -15,8 +15,9 @@ use super::strings::string;
 use super::work::{Cut, Ragged, Spans, array};
 use crate::batch::CHUNK_BYTES;
 use crate::decode::Decoder;
-use crate::encode::{Count, Encoder, Session};
+use crate::encode::{Encoder, Session};
 use crate::interrupt::Interrupt;
+use crate::sink::Count;
 use crate::truncate;
 
 /// Encoder and decoder over one encoding. Immutable to its users; safe to share between threads.

@@ -12,10 +12,11 @@ use super::signals::Signals;
 use super::texts::{Source, Text, texts};
 use crate::batch::{self, CHUNK_BYTES, Chunk, map_chunks, safe_cut};
 use crate::decode::Decoder;
-use crate::encode::{Ends, Session, Sink, Token};
+use crate::encode::Session;
 use crate::encoding::TokenId;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, Never};
+use crate::sink::{Ends, Sink, Token};
 use crate::special::Special;
 
 /// Texts up to this size are encoded with the interpreter held: giving it up and taking it back

@@ -1,0 +1,130 @@
+//! Where ids go, and what they are stored as.
+
+use crate::encoding::{TokenId, Vocabulary};
+use crate::pages;
+
+/// An id as memory stores it (nothing but an integer): `u16` where every id of the vocabulary fits, else `u32`.
+pub trait Token: Copy + Default + PartialEq + Send + 'static {
+    /// `id` fits: the type was chosen by the size of the vocabulary.
+    fn from_id(id: TokenId) -> Self;
+
+    fn id(self) -> TokenId;
+
+    /// Writes 16 bytes of ids, the first in the lowest bits, to the start of `room`, which has a place for each.
+    fn unpack(words: [u64; 2], room: &mut [Self]) -> Option<()>;
+}
+
+impl Token for u16 {
+    fn from_id(id: TokenId) -> Self {
+        id as u16
+    }
+
+    fn id(self) -> TokenId {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn unpack([low, high]: [u64; 2], room: &mut [Self]) -> Option<()> {
+        let four = |word: u64| [word as u16, (word >> 16) as u16, (word >> 32) as u16, (word >> 48) as u16];
+        let ([a, b, c, d], [e, f, g, h]) = (four(low), four(high));
+        *room.first_chunk_mut()? = [a, b, c, d, e, f, g, h];
+        Some(())
+    }
+}
+
+impl Token for u32 {
+    fn from_id(id: TokenId) -> Self {
+        id
+    }
+
+    fn id(self) -> TokenId {
+        self
+    }
+
+    #[inline(always)]
+    fn unpack([low, high]: [u64; 2], room: &mut [Self]) -> Option<()> {
+        *room.first_chunk_mut()? = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
+        Some(())
+    }
+}
+
+/// The memory of ids.
+#[inline(always)]
+pub fn bytes<T: Token>(ids: &[T]) -> &[u8] {
+    // SAFETY: the same memory; a `Token` is an integer, all of it bytes.
+    unsafe { std::slice::from_raw_parts(ids.as_ptr().cast(), size_of_val(ids)) }
+}
+
+#[inline(always)]
+pub fn bytes_mut<T: Token>(ids: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above, and any bytes are integers.
+    unsafe { std::slice::from_raw_parts_mut(ids.as_mut_ptr().cast(), size_of_val(ids)) }
+}
+
+/// Takes ids in the order of the text.
+pub trait Sink {
+    fn put<T: Token>(&mut self, ids: &[T]);
+
+    /// A special token, whose literal has `length` bytes.
+    fn put_special(&mut self, id: TokenId, _length: usize) {
+        self.put(&[id]);
+    }
+}
+
+impl<T: Token> Sink for Vec<T> {
+    #[inline]
+    fn put<U: Token>(&mut self, ids: &[U]) {
+        if self.capacity() - self.len() < ids.len() {
+            self.reserve(ids.len());
+            pages::advise_huge(self.spare_capacity_mut());
+        }
+        self.extend(ids.iter().map(|&id| T::from_id(id.id())));
+    }
+}
+
+/// Counts tokens and builds nothing.
+#[derive(Default)]
+pub struct Count(pub usize);
+
+impl Sink for Count {
+    fn put<T: Token>(&mut self, ids: &[T]) {
+        self.0 += ids.len();
+    }
+}
+
+/// Ids, and the byte at which each token ends.
+pub struct Ends<'v> {
+    pub ids: Vec<TokenId>,
+    pub ends: Vec<usize>,
+    vocabulary: &'v Vocabulary,
+}
+
+impl<'v> Ends<'v> {
+    pub fn new(vocabulary: &'v Vocabulary) -> Self {
+        Ends { ids: Vec::new(), ends: Vec::new(), vocabulary }
+    }
+
+    fn push(&mut self, id: TokenId, length: usize) {
+        self.ids.push(id);
+        self.ends.push(self.end() + length);
+    }
+
+    /// Where the last token ends.
+    pub fn end(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+}
+
+impl Sink for Ends<'_> {
+    fn put<T: Token>(&mut self, ids: &[T]) {
+        for id in ids {
+            let id = id.id();
+            self.push(id, self.vocabulary.token_bytes(id).map_or(0, <[u8]>::len));
+        }
+    }
+
+    // Two literals may share an id, so the id does not tell the length.
+    fn put_special(&mut self, id: TokenId, length: usize) {
+        self.push(id, length);
+    }
+}
