@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 use crate::pages;
 use crate::sink::{Token, bytes, bytes_mut};
-use crate::table::{Entry, LONGEST, Lookup, PieceTable, Reader};
+use crate::table::{Entry, LONGEST, Lookup, PieceTable, Reader, prefetch};
 
 /// Longer pieces are rare and mostly met once.
 pub const LONGEST_KEPT: usize = 512;
@@ -21,6 +21,12 @@ pub const LONGEST_KEPT: usize = 512;
 /// The table's size at first, and how much larger it gets each time: both tables are there for a moment.
 const SMALLEST: usize = 1 << 18;
 const GROWTH: usize = 4;
+
+/// Bytes that are copied or compared at once: a record may be read so far beyond its end.
+const CHUNK: usize = 16;
+
+/// The size of a line of the processor's cache.
+const LINE: usize = 64;
 
 /// Of ids stored as `T`.
 pub struct Cache<T> {
@@ -47,22 +53,26 @@ impl<T: Token> Cache<T> {
         self.table.reader()
     }
 
-    /// Sends for the ids of an entry that does not hold them itself; none, if they are no longer there.
+    /// Sends for what is known of a long piece.
     #[inline(always)]
-    pub fn send_for(&self, entry: Entry) -> Option<Record> {
-        self.ring.prefetch(entry.position())?;
-        Some(Record { position: entry.position(), count: entry.count() })
+    pub fn send_for(&self, lookup: &Lookup) {
+        if let Some(entry) = self.reader().get(lookup) {
+            self.ring.send_for(entry.position());
+        }
     }
 
-    /// Writes the ids of `piece` to `room`, if they are what the record is of, and if it is still there.
-    #[inline]
-    pub fn read(&self, record: Record, piece: &[u8], room: &mut [T]) -> bool {
+    /// Writes the ids of `piece`, whose entry this is, to the start of `room`, and something behind them; if
+    /// they are still there, and of this piece.
+    #[inline(always)]
+    pub fn read(&self, entry: Entry, piece: &[u8], room: &mut [T]) -> bool {
         let of = if piece.len() > LONGEST { piece } else { &[] };
-        let room = bytes_mut(room);
-        let Some(found) = self.ring.get(record.position, room.len() + of.len()) else { return false };
-        let (ids, found) = found.split_at(room.len());
-        room.copy_from_slice(ids);
-        found == of
+        let length = of.len() + (entry.count() * size_of::<T>()).next_multiple_of(CHUNK);
+        let Some((found, ids)) = self.ring.get(entry.position(), length).map(|found| found.split_at(of.len())) else {
+            return false;
+        };
+        let room = bytes_mut(room).as_chunks_mut::<CHUNK>().0;
+        room.iter_mut().zip(ids.as_chunks().0).for_each(|(room, ids)| *room = *ids);
+        is_equal(found, of)
     }
 
     /// Keeps the ids of a piece of at most [`LONGEST_KEPT`] bytes, if it can.
@@ -73,9 +83,9 @@ impl<T: Token> Cache<T> {
                 let Ok(count) = u8::try_from(ids.len()) else { return };
                 let of = if piece.len() > LONGEST { piece } else { &[] };
                 let Some((position, record)) = self.ring.push(size_of_val(ids) + of.len()) else { return };
-                let (to_ids, to_of) = record.split_at_mut(size_of_val(ids));
-                to_ids.copy_from_slice(bytes(ids));
+                let (to_of, to_ids) = record.split_at_mut(of.len());
                 to_of.copy_from_slice(of);
+                to_ids.copy_from_slice(bytes(ids));
                 Entry::elsewhere(position, count)
             }
         };
@@ -91,13 +101,6 @@ impl<T: Token> Cache<T> {
             self.until_full = room(&self.table);
         }
     }
-}
-
-/// Ids in the ring.
-#[derive(Clone, Copy)]
-pub struct Record {
-    position: u64,
-    pub count: usize,
 }
 
 /// How many more entries make a table just grown too full: about half of all its places then hold one.
@@ -136,7 +139,7 @@ impl Ring {
         let at = self.place(self.end);
         if self.bytes.is_empty() {
             // Zeros, which the system provides as they are used.
-            self.bytes = vec![0; self.capacity];
+            self.bytes = vec![0; self.capacity + CHUNK];
             pages::advise_huge(&self.bytes);
         }
         let position = self.end;
@@ -144,18 +147,33 @@ impl Ring {
         Some((position, &mut self.bytes[at..at + length]))
     }
 
-    #[inline]
+    /// `length` bytes from there on; what is behind the record means nothing.
+    #[inline(always)]
     fn get(&self, position: u64, length: usize) -> Option<&[u8]> {
         if self.end - position > self.capacity as u64 {
             return None;
         }
-        self.bytes.get(self.place(position)..self.place(position) + length)
+        self.bytes.get(self.place(position)..)?.get(..length)
     }
 
-    #[inline]
-    fn prefetch(&self, position: u64) -> Option<()> {
-        crate::table::prefetch(self.get(position, 1)?.as_ptr());
-        Some(())
+    #[inline(always)]
+    fn send_for(&self, position: u64) {
+        let place = self.bytes.as_ptr().wrapping_add(self.place(position));
+        prefetch(place);
+        prefetch(place.wrapping_add(LINE));
+    }
+}
+
+/// Whether two slices of the same length, none or at least 16 bytes, are equal: without a call, and without
+/// a branch for each of some sizes.
+#[inline(always)]
+fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let ((chunks_a, _), (chunks_b, _)) = (a.as_chunks::<CHUNK>(), b.as_chunks::<CHUNK>());
+    let differ = |a: &[u8; CHUNK], b: &[u8; CHUNK]| u128::from_ne_bytes(*a) ^ u128::from_ne_bytes(*b);
+    let differences = chunks_a.iter().zip(chunks_b).fold(0, |all, (a, b)| all | differ(a, b));
+    match (a.last_chunk(), b.last_chunk()) {
+        (Some(a), Some(b)) => differences | differ(a, b) == 0,
+        _ => true,
     }
 }
 
@@ -173,10 +191,10 @@ mod tests {
 
     fn find<T: Token>(cache: &Cache<T>, lookup: &Lookup, piece: &[u8]) -> Option<Vec<T>> {
         let entry = cache.table.get(lookup)?;
-        let mut ids = vec![T::default(); entry.count().max(ROOM_OF_AN_ENTRY)];
+        let mut ids = vec![T::default(); entry.count() + ROOM_OF_AN_ENTRY];
         if entry.is_here() {
             T::unpack(entry.words(), &mut ids)?;
-        } else if !cache.read(cache.send_for(entry)?, piece, &mut ids[..entry.count()]) {
+        } else if !cache.read(entry, piece, &mut ids) {
             return None;
         }
         ids.truncate(entry.count());
@@ -205,7 +223,7 @@ mod tests {
                         }
                     }
                 }
-                assert!(cache.table.bytes() + cache.ring.bytes.capacity() <= budget.max(64));
+                assert!(cache.table.bytes() + cache.ring.bytes.len() <= budget.max(64) + CHUNK);
             }
             assert_eq!(found[1] > 19_000, budget == 1 << 22, "{found:?} of 20,000 with {budget} bytes");
         }

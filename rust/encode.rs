@@ -8,10 +8,10 @@
 //! its own, without a cache. Nobody ever waits for a lock, so a forked child, whose copies of
 //! the locks may stay taken for ever, cannot hang either.
 
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use crate::cache::{Cache, LONGEST_KEPT, Record};
+use crate::cache::{Cache, LONGEST_KEPT};
 use crate::encoding::{Encoding, TokenId};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
@@ -184,17 +184,11 @@ struct Scratch<T> {
 struct Batch<T> {
     boundaries: Boundaries,
     lookups: [Lookup; Boundaries::MOST_PIECES],
+    /// Numbers of pieces too long to be their own keys.
+    long: Vec<u16>,
     /// The first `end` of these places. There are enough for any batch, since longer pieces than the cache keeps go past it.
     ids: Vec<T>,
     end: usize,
-    awaited: Vec<Awaited>,
-}
-
-/// Ids that have been sent for: of which piece, where room is left for them, and where they are.
-struct Awaited {
-    piece: usize,
-    at: usize,
-    record: Record,
 }
 
 impl<T: Token> Scratch<T> {
@@ -204,7 +198,7 @@ impl<T: Token> Scratch<T> {
             lookups: [Lookup::default(); Boundaries::MOST_PIECES],
             ids: vec![T::default(); Boundaries::MOST_PIECES * LONGEST_KEPT + ROOM_OF_AN_ENTRY],
             end: 0,
-            awaited: Vec::with_capacity(Boundaries::MOST_PIECES),
+            long: Vec::with_capacity(Boundaries::MOST_PIECES),
         };
         Scratch { cache: Cache::new(cache_bytes), merger: Merger::default(), batch: Box::new(batch) }
     }
@@ -251,19 +245,18 @@ impl<T: Token> Scratch<T> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
-        // What a call that ended in an error left.
-        self.batch.forget_ids();
+        self.batch.end = 0;
         self.batch.look_up(text, &self.cache);
         let mut at = 0;
         loop {
-            at += self.batch.put_known(at, &self.cache);
+            at += self.batch.put_known(at, text, &self.cache);
             if at == self.batch.boundaries.count() {
                 break;
             }
             self.put_merged(encoding, text, at, sink, interrupt)?;
             at += 1;
         }
-        self.flush(encoding, text, sink, interrupt)?;
+        sink.put(self.batch.take());
         self.cache.grow_if_full();
         Ok(())
     }
@@ -278,75 +271,62 @@ impl<T: Token> Scratch<T> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
-        let (start, end) = self.batch.boundaries.piece(number);
-        let piece = &text[start..end];
-        if piece.len() > LONGEST_KEPT {
-            self.flush(encoding, text, sink, interrupt)?;
-            sink.put(ids_of(encoding, &mut self.merger, piece, interrupt)?);
-            return Ok(());
-        }
-        let ids = ids_of(encoding, &mut self.merger, piece, interrupt)?;
-        let lookup = self.batch.lookups[number];
-        self.cache.insert(&lookup, piece, self.batch.put(ids));
-        Ok(())
-    }
-
-    /// Gives the ids so far to the sink, once those awaited are there.
-    #[inline(always)]
-    fn flush(
-        &mut self,
-        encoding: &Encoding,
-        text: &[u8],
-        sink: &mut impl Sink,
-        interrupt: &dyn Interrupt,
-    ) -> Result<()> {
         let Scratch { cache, merger, batch } = self;
-        // Backwards, so that what lies in front of a gap stays where it is, should the gap have the wrong size.
-        while let Some(Awaited { piece, at, record }) = batch.awaited.pop() {
-            let (start, end) = batch.boundaries.piece(piece);
-            if !cache.read(record, &text[start..end], &mut batch.ids[at..at + record.count]) {
-                // Overwritten since, or another piece with the same key.
-                batch.replace(at..at + record.count, ids_of(encoding, merger, &text[start..end], interrupt)?);
-            }
+        let (start, end) = batch.boundaries.piece(number);
+        let piece = &text[start..end];
+        let whole = encoding.whole_piece(piece);
+        let ids = match &whole {
+            Some(id) => std::slice::from_ref(id),
+            None => merger.merge(encoding.pairs(), piece, interrupt)?,
+        };
+        if piece.len() > LONGEST_KEPT {
+            sink.put(batch.take());
+            sink.put(ids);
+        } else {
+            let lookup = batch.lookups[number];
+            cache.insert(&lookup, piece, batch.put(ids));
         }
-        sink.put(&batch.ids[..batch.end]);
-        batch.end = 0;
         Ok(())
     }
 }
 
 impl<T: Token> Batch<T> {
-    fn forget_ids(&mut self) {
-        self.awaited.clear();
-        self.end = 0;
-    }
-
-    /// Sends for the line of memory that may hold the ids of each piece.
+    /// Sends for the line of memory that may hold the ids of each piece; and for where else they are, if they are.
     #[inline(always)]
     fn look_up(&mut self, text: &[u8], cache: &Cache<T>) {
         let reader = cache.reader();
-        for ((start, end), lookup) in self.boundaries.pieces().zip(&mut self.lookups) {
-            *lookup = reader.look_up(key_of(text, start, end));
+        self.long.clear();
+        for (number, ((start, end), lookup)) in self.boundaries.pieces().zip(&mut self.lookups).enumerate() {
+            *lookup = reader.look_up(if end - start <= LONGEST {
+                Key::new(text, start, end - start)
+            } else {
+                self.long.push(number as u16);
+                Key::hashed(&text[start..end])
+            });
+        }
+        for &number in &self.long {
+            cache.send_for(&self.lookups[number as usize]);
         }
     }
 
-    /// Puts the ids of pieces from `first` on, until one is not in the cache, and returns how many were. For ids that
-    /// are not in the line of memory itself it leaves room and sends for them.
+    /// Puts the ids of pieces from `first` on, until one is not in the cache, and returns how many were.
     #[inline(always)]
-    fn put_known(&mut self, first: usize, cache: &Cache<T>) -> usize {
+    fn put_known(&mut self, first: usize, text: &[u8], cache: &Cache<T>) -> usize {
         let lookups = &self.lookups[first..self.boundaries.count()];
         let reader = cache.reader();
         let mut end = self.end;
         let mut known = 0;
         for lookup in lookups {
             let Some(entry) = reader.get(lookup) else { break };
-            if entry.is_here() {
-                if T::unpack(entry.words(), &mut self.ids[end..]).is_none() {
-                    break;
-                }
+            let room = &mut self.ids[end..];
+            let is_put = if entry.is_here() {
+                T::unpack(entry.words(), room).is_some()
             } else {
-                let Some(record) = cache.send_for(entry) else { break };
-                self.awaited.push(Awaited { piece: first + known, at: end, record });
+                let (start, end) = self.boundaries.piece(first + known);
+                cache.read(entry, &text[start..end], room)
+            };
+            if !is_put {
+                break;
             }
             end += entry.count();
             known += 1;
@@ -364,28 +344,9 @@ impl<T: Token> Batch<T> {
         places
     }
 
-    /// Puts `ids` in the place of others.
-    fn replace(&mut self, old: Range<usize>, ids: &[TokenId]) {
-        let end = old.start + ids.len();
-        self.ids.copy_within(old.end..self.end, end);
-        self.end = self.end - old.len() + ids.len();
-        self.ids[old.start..end].iter_mut().zip(ids).for_each(|(place, &id)| *place = T::from_id(id));
+    /// All ids so far.
+    fn take(&mut self) -> &[T] {
+        &self.ids[..std::mem::take(&mut self.end)]
     }
 }
 
-#[inline(always)]
-fn key_of(text: &[u8], start: usize, end: usize) -> Key {
-    if end - start <= LONGEST { Key::new(text, start, end - start) } else { Key::hashed(&text[start..end]) }
-}
-
-fn ids_of<'m>(
-    encoding: &Encoding,
-    merger: &'m mut Merger,
-    piece: &[u8],
-    interrupt: &dyn Interrupt,
-) -> Result<&'m [TokenId]> {
-    match encoding.whole_piece(piece) {
-        Some(id) => Ok(merger.one(id)),
-        None => merger.merge(encoding.pairs(), piece, interrupt),
-    }
-}

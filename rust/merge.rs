@@ -72,13 +72,6 @@ impl Merger {
         Ok(&self.ids)
     }
 
-    /// One id, where those of a merge would be.
-    pub fn one(&mut self, id: TokenId) -> &[TokenId] {
-        self.ids.clear();
-        self.ids.push(id);
-        &self.ids
-    }
-
     #[inline(always)]
     fn merge_part(&mut self, pairs: &PairTable, part: &[u8], interrupt: &dyn Interrupt) -> Result<()> {
         let ids = &mut self.ids;
