@@ -41,7 +41,7 @@ pub struct Cache<T> {
 impl<T: Token> Cache<T> {
     /// A cache that takes `budget` bytes at most, about half of them for the table.
     pub fn new(budget: usize) -> Self {
-        let most_table_bytes = ((budget / 2 + 1).next_power_of_two() / 2).max(64);
+        let most_table_bytes = ((budget / 2 + 1).next_power_of_two() / 2).max(128);
         let table = PieceTable::new(most_table_bytes.min(SMALLEST));
         let ring = Ring::new(budget.saturating_sub(most_table_bytes));
         Cache { until_full: room(&table), table, ring, most_table_bytes, ids: PhantomData }
@@ -223,7 +223,7 @@ mod tests {
                         }
                     }
                 }
-                assert!(cache.table.bytes() + cache.ring.bytes.len() <= budget.max(64) + CHUNK);
+                assert!(cache.table.bytes() + cache.ring.bytes.len() <= budget.max(128) + CHUNK);
             }
             assert_eq!(found[1] > 19_000, budget == 1 << 22, "{found:?} of 20,000 with {budget} bytes");
         }

@@ -76,7 +76,7 @@ pub struct PieceTable {
     first: usize,
     /// A power of two.
     buckets: usize,
-    /// What leaves so many bits of a hash as a bucket's number has, but for one more (a shift by 64 is none).
+    /// What leaves so many bits of a hash as a bucket's number has.
     shift: u32,
 }
 
@@ -104,7 +104,8 @@ impl Key {
     }
 
     /// Nothing beyond the text is read.
-    #[inline(always)]
+    #[cold]
+    #[inline(never)]
     fn at_the_end(text: &[u8], start: usize, length: usize) -> [u8; 16] {
         if let Some(last) = text.last_chunk() {
             // The last 16 bytes, moved down.
@@ -186,13 +187,13 @@ impl Entry {
 }
 
 impl PieceTable {
-    /// With as many buckets as fit into `bytes`, a power of two, and one at least.
+    /// With as many buckets as fit into `bytes`, a power of two, and two at least.
     pub fn new(bytes: usize) -> Self {
-        let buckets = 1 << (bytes.min(MOST) / size_of::<Bucket>()).max(1).ilog2();
+        let buckets = 1 << (bytes.min(MOST) / size_of::<Bucket>()).max(2).ilog2();
         let align = if buckets * size_of::<Bucket>() >= pages::HUGE { pages::HUGE } else { align_of::<Bucket>() };
         let words = vec![0u64; (buckets * size_of::<Bucket>() + align) / size_of::<u64>()];
         let first = (words.as_ptr() as usize).next_multiple_of(align) - words.as_ptr() as usize;
-        let shift = 63 - buckets.ilog2();
+        let shift = 64 - buckets.ilog2();
         let table = PieceTable { words, first: first / size_of::<u64>(), buckets, shift };
         pages::advise_huge(table.buckets());
         table
@@ -287,7 +288,7 @@ impl Reader<'_> {
     /// Sends for the line of memory that may hold the entry of `key`. What it gives is for this table only.
     #[inline(always)]
     pub fn look_up(self, key: Key) -> Lookup {
-        let place = (key.hash() >> self.shift >> 1) as usize;
+        let place = (key.hash() >> self.shift) as usize;
         prefetch(self.buckets.as_ptr().wrapping_add(place));
         Lookup { key, place }
     }
@@ -295,9 +296,10 @@ impl Reader<'_> {
     #[inline(always)]
     pub fn get(self, lookup: &Lookup) -> Option<Entry> {
         let bucket = self.buckets.get(lookup.place)?;
-        let [first, second] = bucket.keys.map(|key| key == lookup.key);
-        if first | second {
-            Some(bucket.entries[second as usize])
+        // Which of the two it is cannot be guessed: no branch on it.
+        let at = (bucket.keys[1] == lookup.key) as usize;
+        if bucket.keys[at] == lookup.key {
+            Some(bucket.entries[at])
         } else if bucket.entries[0].high & FULL != 0 {
             self.get_other(lookup.key)
         } else {
@@ -312,7 +314,7 @@ impl Reader<'_> {
     }
 
     fn other_place(self, key: Key) -> usize {
-        (key.hash().wrapping_mul(0xA076_1D64_78BD_642F) >> self.shift >> 1) as usize
+        (key.hash().wrapping_mul(0xA076_1D64_78BD_642F) >> self.shift) as usize
     }
 }
 
