@@ -61,18 +61,21 @@ impl<T: Token> Cache<T> {
         }
     }
 
-    /// Writes the ids of `piece`, whose entry this is, to the start of `room`, and something behind them; if
-    /// they are still there, and of this piece.
-    #[inline(always)]
-    pub fn read(&self, entry: Entry, piece: &[u8], room: &mut [T]) -> bool {
-        let of = if piece.len() > LONGEST { piece } else { &[] };
-        let length = of.len() + (entry.count() * size_of::<T>()).next_multiple_of(CHUNK);
-        let Some((found, ids)) = self.ring.get(entry.position(), length).map(|found| found.split_at(of.len())) else {
-            return false;
-        };
+    /// Writes the ids of `piece` to the start of `room`, and something behind them; returns how many they are. Wherever
+    /// they are, which is mostly where [`Reader::get`] finds them.
+    #[inline(never)]
+    pub fn find_far(&self, lookup: &Lookup, piece: &[u8], room: &mut [T]) -> Option<usize> {
+        let entry = self.table.get(lookup)?;
+        let (count, of) = (entry.count(), if piece.len() > LONGEST { piece } else { &[] });
+        if entry.is_here() {
+            T::unpack(entry.words(), room);
+            return Some(count);
+        }
+        let length = of.len() + (count * size_of::<T>()).next_multiple_of(CHUNK);
+        let (found, ids) = self.ring.get(entry.position(), length)?.split_at(of.len());
         let room = bytes_mut(room).as_chunks_mut::<CHUNK>().0;
         room.iter_mut().zip(ids.as_chunks().0).for_each(|(room, ids)| *room = *ids);
-        is_equal(found, of)
+        is_equal(found, of).then_some(count)
     }
 
     /// Keeps the ids of a piece of at most [`LONGEST_KEPT`] bytes, if it can.
@@ -183,21 +186,16 @@ mod tests {
 
     use super::*;
     use crate::encoding::TokenId;
-    use crate::table::{Key, ROOM_OF_AN_ENTRY};
+    use crate::table::Key;
 
     fn look_up<T: Token>(cache: &Cache<T>, piece: &[u8]) -> Lookup {
         cache.table.look_up(if piece.len() > LONGEST { Key::hashed(piece) } else { Key::new(piece, 0, piece.len()) })
     }
 
     fn find<T: Token>(cache: &Cache<T>, lookup: &Lookup, piece: &[u8]) -> Option<Vec<T>> {
-        let entry = cache.table.get(lookup)?;
-        let mut ids = vec![T::default(); entry.count() + ROOM_OF_AN_ENTRY];
-        if entry.is_here() {
-            T::unpack(entry.words(), &mut ids)?;
-        } else if !cache.read(entry, piece, &mut ids) {
-            return None;
-        }
-        ids.truncate(entry.count());
+        let mut ids = vec![T::default(); LONGEST_KEPT];
+        let count = cache.find_far(lookup, piece, &mut ids)?;
+        ids.truncate(count);
         Some(ids)
     }
 

@@ -137,7 +137,9 @@ impl Session<'_> {
     ) -> Result<()> {
         let Session { encoding, scratch, checks } = self;
         encoding.special_tokens().cut(text, special, interrupt, |segment| match (segment, &mut *scratch) {
-            (Segment::Ordinary(part), Width::Narrow(scratch)) => scratch.encode(encoding, part, sink, checks, interrupt),
+            (Segment::Ordinary(part), Width::Narrow(scratch)) => {
+                scratch.encode(encoding, part, sink, checks, interrupt)
+            }
             (Segment::Ordinary(part), Width::Wide(scratch)) => scratch.encode(encoding, part, sink, checks, interrupt),
             (Segment::Special(id, literal), _) => {
                 sink.put_special(id, literal.len());
@@ -312,27 +314,29 @@ impl<T: Token> Batch<T> {
     /// Puts the ids of pieces from `first` on, until one is not in the cache, and returns how many were.
     #[inline(always)]
     fn put_known(&mut self, first: usize, text: &[u8], cache: &Cache<T>) -> usize {
-        let lookups = &self.lookups[first..self.boundaries.count()];
         let reader = cache.reader();
+        let pieces = self.boundaries.count();
         let mut end = self.end;
-        let mut known = 0;
-        for lookup in lookups {
-            let Some(entry) = reader.get(lookup) else { break };
-            let room = &mut self.ids[end..];
-            let is_put = if entry.is_here() {
-                T::unpack(entry.words(), room).is_some()
-            } else {
-                let (start, end) = self.boundaries.piece(first + known);
-                cache.read(entry, &text[start..end], room)
-            };
-            if !is_put {
-                break;
+        for (number, lookup) in (first..pieces).zip(&self.lookups[first..pieces]) {
+            if let Some(entry) = reader.get(lookup)
+                && entry.is_here()
+            {
+                // SAFETY: `ids` has room for `LONGEST_KEPT` ids of each piece of a batch and for an entry behind them,
+                // and no entry says more of a piece.
+                let room = unsafe { self.ids.get_unchecked_mut(end..end + ROOM_OF_AN_ENTRY) };
+                T::unpack(entry.words(), room);
+                end += entry.count();
+                continue;
             }
-            end += entry.count();
-            known += 1;
+            let (start, to) = self.boundaries.piece(number);
+            let Some(count) = cache.find_far(lookup, &text[start..to], &mut self.ids[end..]) else {
+                self.end = end;
+                return number - first;
+            };
+            end += count;
         }
         self.end = end;
-        known
+        pieces - first
     }
 
     /// Appends ids, and returns where they are.
@@ -349,4 +353,3 @@ impl<T: Token> Batch<T> {
         &self.ids[..std::mem::take(&mut self.end)]
     }
 }
-

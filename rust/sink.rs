@@ -10,8 +10,8 @@ pub trait Token: Copy + Default + PartialEq + Send + 'static {
 
     fn id(self) -> TokenId;
 
-    /// Writes 16 bytes of ids, the first in the lowest bits, to the start of `room`, which has a place for each.
-    fn unpack(words: [u64; 2], room: &mut [Self]) -> Option<()>;
+    /// Writes 16 bytes of ids, the first in the lowest bits, to the start of `room`, if it has a place for each.
+    fn unpack(words: [u64; 2], room: &mut [Self]);
 }
 
 impl Token for u16 {
@@ -24,11 +24,12 @@ impl Token for u16 {
     }
 
     #[inline(always)]
-    fn unpack([low, high]: [u64; 2], room: &mut [Self]) -> Option<()> {
+    fn unpack([low, high]: [u64; 2], room: &mut [Self]) {
         let four = |word: u64| [word as u16, (word >> 16) as u16, (word >> 32) as u16, (word >> 48) as u16];
         let ([a, b, c, d], [e, f, g, h]) = (four(low), four(high));
-        *room.first_chunk_mut()? = [a, b, c, d, e, f, g, h];
-        Some(())
+        if let Some(room) = room.first_chunk_mut() {
+            *room = [a, b, c, d, e, f, g, h];
+        }
     }
 }
 
@@ -42,9 +43,10 @@ impl Token for u32 {
     }
 
     #[inline(always)]
-    fn unpack([low, high]: [u64; 2], room: &mut [Self]) -> Option<()> {
-        *room.first_chunk_mut()? = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
-        Some(())
+    fn unpack([low, high]: [u64; 2], room: &mut [Self]) {
+        if let Some(room) = room.first_chunk_mut() {
+            *room = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
+        }
     }
 }
 

@@ -81,11 +81,12 @@ pub struct PieceTable {
 }
 
 /// Bits to keep of 16 bytes, by the length of the piece that begins there.
-static MASKS: [u128; LONGEST + 1] = {
-    let mut masks = [0; LONGEST + 1];
+static MASKS: [[u64; 2]; LONGEST + 1] = {
+    let mut masks = [[0; 2]; LONGEST + 1];
     let mut length = 1;
     while length <= LONGEST {
-        masks[length] = u128::MAX >> (128 - 8 * length);
+        let mask = u128::MAX >> (128 - 8 * length);
+        masks[length] = [mask as u64, (mask >> 64) as u64];
         length += 1;
     }
     masks
@@ -95,25 +96,27 @@ impl Key {
     /// The key of the piece of `length` bytes at `start` of `text`; `length` is 1 to [`LONGEST`].
     #[inline(always)]
     pub fn new(text: &[u8], start: usize, length: usize) -> Key {
-        let bytes = match text.get(start..).and_then(<[u8]>::first_chunk) {
-            Some(bytes) => *bytes,
-            None => Self::at_the_end(text, start, length),
+        let bytes = if start < text.len().saturating_sub(size_of::<Key>() - 1) {
+            // SAFETY: there are 16 bytes at least from `start` on.
+            u128::from_le_bytes(unsafe { *text.as_ptr().add(start).cast() })
+        } else {
+            Self::at_the_end(text, start, length)
         };
-        let key = u128::from_le_bytes(bytes) & MASKS[length % MASKS.len()];
-        Key { front: key as u64, back: (key >> 64) as u64 | (length as u64) << 56 }
+        let [front_mask, back_mask] = MASKS[length % MASKS.len()];
+        Key { front: bytes as u64 & front_mask, back: (bytes >> 64) as u64 & back_mask | (length as u64) << 56 }
     }
 
     /// Nothing beyond the text is read.
     #[cold]
     #[inline(never)]
-    fn at_the_end(text: &[u8], start: usize, length: usize) -> [u8; 16] {
+    fn at_the_end(text: &[u8], start: usize, length: usize) -> u128 {
         if let Some(last) = text.last_chunk() {
             // The last 16 bytes, moved down.
-            return (u128::from_le_bytes(*last) >> (8 * (start + 16 - text.len()))).to_le_bytes();
+            return u128::from_le_bytes(*last) >> (8 * (start + 16 - text.len()));
         }
         let mut bytes = [0; 16];
         bytes[..length].copy_from_slice(&text[start..start + length]);
-        bytes
+        u128::from_le_bytes(bytes)
     }
 
     /// The key of a piece of more than [`LONGEST`] bytes: others may have the same.
@@ -243,7 +246,7 @@ impl PieceTable {
     }
 
     pub fn get(&self, lookup: &Lookup) -> Option<Entry> {
-        self.reader().get(lookup)
+        self.reader().get(lookup).or_else(|| self.reader().get_other(lookup))
     }
 
     pub fn insert(&mut self, lookup: &Lookup, entry: Entry) {
@@ -293,23 +296,22 @@ impl Reader<'_> {
         Lookup { key, place }
     }
 
+    /// What the bucket of the key says of it.
     #[inline(always)]
     pub fn get(self, lookup: &Lookup) -> Option<Entry> {
         let bucket = self.buckets.get(lookup.place)?;
         // Which of the two it is cannot be guessed: no branch on it.
         let at = (bucket.keys[1] == lookup.key) as usize;
-        if bucket.keys[at] == lookup.key {
-            Some(bucket.entries[at])
-        } else if bucket.entries[0].high & FULL != 0 {
-            self.get_other(lookup.key)
-        } else {
-            None
-        }
+        (bucket.keys[at] == lookup.key).then(|| bucket.entries[at])
     }
 
-    fn get_other(self, key: Key) -> Option<Entry> {
-        let bucket = self.buckets.get(self.other_place(key))?;
-        let at = bucket.keys.iter().position(|&there| there == key)?;
+    /// What another bucket says of a key that its own bucket does not have.
+    pub fn get_other(self, lookup: &Lookup) -> Option<Entry> {
+        if self.buckets.get(lookup.place)?.entries[0].high & FULL == 0 {
+            return None;
+        }
+        let bucket = self.buckets.get(self.other_place(lookup.key))?;
+        let at = bucket.keys.iter().position(|&there| there == lookup.key)?;
         Some(bucket.entries[at])
     }
 

@@ -4,15 +4,19 @@
 
 use std::collections::HashMap;
 
-use bpeline::encoding::{TokenId, builtin};
+use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
 use bpeline::merge::Merger;
-use bpeline::table::{Entry, Key, LONGEST, PieceTable};
+use bpeline::sink::Token;
+use bpeline::table::{Entry, Key, LONGEST, PieceTable, ROOM_OF_AN_ENTRY};
 use proptest::prelude::*;
 
-fn get(table: &PieceTable, piece: &[u8]) -> Option<Entry> {
-    let lookup = table.look_up(key(piece));
-    table.get(&lookup).or_else(|| table.find_moved(&lookup))
+/// The ids of an entry that holds them itself.
+fn ids<T: Token>(entry: Entry) -> Vec<T> {
+    assert!(entry.is_here());
+    let mut room = [T::default(); ROOM_OF_AN_ENTRY];
+    T::unpack(entry.words(), &mut room);
+    room[..entry.count()].to_vec()
 }
 
 fn key(piece: &[u8]) -> Key {
@@ -45,39 +49,53 @@ proptest! {
 
     #[test]
     fn what_it_says_is_what_was_put_in(
-        entries in proptest::collection::vec(("[ab\0]{1,15}", proptest::collection::vec(0u32..1 << 24, 1..=4)), 0..200),
+        entries in proptest::collection::vec(("[ab\0]{1,15}", proptest::collection::vec(0u16.., 1..=7)), 0..200),
         bytes in 0usize..4096,
         grown in any::<bool>(),
     ) {
         let mut table = PieceTable::new(bytes);
         // A piece always has the same ids.
-        let entries: HashMap<String, Vec<TokenId>> = entries.into_iter().collect();
-        for (piece, ids) in &entries {
-            let (lookup, entry) = (table.look_up(key(piece.as_bytes())), Entry::new(ids).unwrap());
-            table.insert(&lookup, entry);
-            prop_assert_eq!(table.get(&lookup), Some(entry));
-            prop_assert_eq!(&entry.places()[..entry.count()], ids);
+        let entries: HashMap<String, Vec<u16>> = entries.into_iter().collect();
+        for (piece, its_ids) in &entries {
+            let lookup = table.look_up(key(piece.as_bytes()));
+            table.insert(&lookup, Entry::new(its_ids).unwrap());
+            prop_assert_eq!(table.get(&lookup).map(ids::<u16>), Some(its_ids.clone()));
         }
-        let before = entries.iter().filter(|(piece, _)| get(&table, piece.as_bytes()).is_some()).count();
+        let found = |table: &PieceTable| {
+            let found = entries.iter().filter(|(piece, its_ids)| {
+                let found = table.get(&table.look_up(key(piece.as_bytes())));
+                assert!(found.is_none_or(|found| ids::<u16>(found) == **its_ids));
+                found.is_some()
+            });
+            found.count()
+        };
+        let before = found(&table);
+        // Half full, it has nearly all.
+        prop_assert!(entries.len() > table.bytes() / 64 || before * 10 >= entries.len() * 9, "{} of {}", before, entries.len());
         if grown {
             table = table.grown(table.bytes() * 4);
+            prop_assert!(found(&table) * 10 >= before * 9, "{} of {}", found(&table), before);
         }
-        let after = entries.iter().filter(|(piece, ids)| {
-            let found = get(&table, piece.as_bytes());
-            assert!(found.is_none_or(|found| found == Entry::new(ids).unwrap()));
-            found.is_some()
-        });
-        // It may push some out on the way, if four pieces meet.
-        let after = after.count();
-        prop_assert!(after <= before && after * 4 >= before * 3, "{} of {}", after, before);
     }
 }
 
 #[test]
-fn entries_hold_four_ids_or_a_position() {
-    assert_eq!(Entry::new(&[1, 2, 3, 4, 5]), None);
+fn entries_hold_some_ids_or_a_position() {
+    assert!(Entry::new(&[1u16; 8]).is_none() && Entry::new(&[1u32; 4]).is_none());
+    assert_eq!(ids::<u16>(Entry::new(&[u16::MAX; 7]).unwrap()), [u16::MAX; 7]);
+    assert_eq!(ids::<u32>(Entry::new(&[(1 << 24) - 1, 0, 7u32]).unwrap()), [(1 << 24) - 1, 0, 7]);
     let position = (1 << 40) + 5;
-    assert_eq!(Entry::elsewhere(position, 300).position_and_count(), Some((position, 300)));
-    assert!(Entry::elsewhere(position, 3).count() > 4);
-    assert_eq!(Entry::new(&[1 << 23; 4]).unwrap().position_and_count(), None);
+    let entry = Entry::elsewhere(position, 255);
+    assert!(!entry.is_here() && entry.position() == position && entry.count() == 255);
+}
+
+/// A collision costs a merge each time; these came from a length that undid what the first byte did.
+#[test]
+fn runs_of_different_lengths_have_different_keys() {
+    let mut pieces: Vec<String> = (16..300).flat_map(|n| ["-", "=", " ", "0"].map(|c| c.repeat(n))).collect();
+    pieces.extend((16..300).flat_map(|n| ["-", "=", "0"].map(|c| " ".to_owned() + &c.repeat(n))));
+    let mut keys: Vec<String> = pieces.iter().map(|piece| format!("{:?}", Key::hashed(piece.as_bytes()))).collect();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), pieces.len());
 }

@@ -4,9 +4,9 @@
 
 use std::sync::LazyLock;
 
-
 use bpeline::encoding::{Encoding, builtin, ranks};
 use bpeline::interrupt::Never;
+use bpeline::sink::{Count, Ends};
 use bpeline::special::Special;
 use bpeline::{Encoder, truncate::truncate};
 use proptest::prelude::*;
