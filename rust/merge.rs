@@ -128,19 +128,23 @@ fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], ids: &mut Vec<Tok
         let (at, made) = ((best & 63) as usize % N, (best >> 6) as Symbol);
         let behind = positions & (!1 << at);
         let merged = behind.trailing_zeros() as usize % N;
+        if !pairs.is_made_of(made, symbols[at], symbols[merged]) {
+            candidates[at] = candidate(pairs.get(symbols[at], symbols[merged]), at);
+            continue;
+        }
         positions &= !(1 << merged);
         candidates[merged] = u64::MAX;
         symbols[at] = made;
 
         let behind = behind & behind.wrapping_sub(1);
         let next = behind.trailing_zeros() as usize % N;
-        let makes = pairs.get(made, symbols[next]);
+        let makes = pairs.guess(made, symbols[next]);
         candidates[at] = if behind == 0 { u64::MAX } else { candidate(makes, at) };
 
         let before = positions & ((1 << at) - 1);
         if before != 0 {
             let previous = before.ilog2() as usize % N;
-            candidates[previous] = candidate(pairs.get(symbols[previous], made), previous);
+            candidates[previous] = candidate(pairs.guess(symbols[previous], made), previous);
         }
     }
     while positions != 0 {

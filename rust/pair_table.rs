@@ -8,8 +8,11 @@
 //! Two tables, sized for the processor's caches:
 //! - of two bytes, an array, which also says which bytes never stand side by side in a token (of the
 //!   65,536 pairs, GPT-2's tokens have 2,689). No symbol ever spans such a place, so a piece falls apart there.
-//! - of all others, a hash table of 8-byte slots with two places for each pair (cuckoo hashing: Pagh and Rodler,
-//!   2001): two loads at once and no loop, so nothing for the processor to guess wrong.
+//! - of all others, a hash table with two buckets of two slots for each pair (cuckoo hashing: Pagh and Rodler, 2001; with
+//!   buckets: Dietzfelbinger and Weidling, 2007): two loads at once and no loop, so nothing for the processor to
+//!   guess wrong. A slot is 32 bits: a symbol, and some bits of the hash of its pair. So it may answer for a pair that
+//!   is not the one asked for, once in some hundred times; whoever acts on the answer asks [`PairTable::is_made_of`] first,
+//!   which knows the one pair that makes each symbol, and which most questions never come to.
 
 use crate::encoding::{TokenId, Vocabulary};
 
@@ -24,21 +27,25 @@ pub const APART: Symbol = Symbol::MAX;
 
 const SYMBOL_BITS: u32 = 21;
 
-/// Symbols are below this.
-pub const MOST_SYMBOLS: usize = 1 << SYMBOL_BITS;
+/// Symbols are below this: one less than their bits would hold, for [`EMPTY`].
+pub const MOST_SYMBOLS: usize = (1 << SYMBOL_BITS) - 1;
 
 pub struct PairTable {
     bytes: Vec<Symbol>,
-    slots: Vec<u64>,
+    buckets: Vec<[Slot; 2]>,
     shift: u32,
+    /// By symbol: the pair that makes it.
+    made_of: Vec<[Symbol; 2]>,
     /// By symbol.
     ids: Vec<TokenId>,
     /// By id; [`NONE`] of what no merge makes.
     symbols: Vec<Symbol>,
 }
 
-/// No rule looks like this: the pair of one has two times [`SYMBOL_BITS`].
-const EMPTY: u64 = u64::MAX;
+/// A symbol, above it bits of the hash of the pair that makes it.
+type Slot = u32;
+
+const EMPTY: Slot = Slot::MAX;
 
 /// Slots that one insertion may move before the table is made anew, twice as large.
 const MOST_MOVES: usize = 500;
@@ -56,8 +63,10 @@ impl PairTable {
                 bytes[two_bytes(pair[0], pair[1])] = NONE;
             }
         }
-        let mut table = PairTable { bytes, slots: vec![], shift: 0, ids, symbols };
-        table.clear((table.ids.len() * 2).next_power_of_two());
+        let made_of = vec![[NONE; 2]; ids.len()];
+        let mut table = PairTable { bytes, buckets: vec![], shift: 0, made_of, ids, symbols };
+        // Nine tenths full would be too full.
+        table.clear((table.ids.len() * 5 / 8).next_power_of_two());
         table
     }
 
@@ -68,66 +77,93 @@ impl PairTable {
             // A token that no rule makes is in no piece, and neither is what is made of it.
             return;
         }
+        self.made_of[makes as usize] = [left, right];
         if let (Ok(left), Ok(right)) = (u8::try_from(left), u8::try_from(right)) {
             self.bytes[two_bytes(left, right)] = makes;
-            return;
-        }
-        let mut homeless = ((left as u64) << SYMBOL_BITS | right as u64) << SYMBOL_BITS | makes as u64;
-        while let Err(pushed_out) = self.settle(homeless) {
-            homeless = pushed_out;
+        } else if !self.settle(makes) {
             self.grow();
         }
     }
 
-    fn clear(&mut self, size: usize) {
-        self.slots = vec![EMPTY; size];
-        self.shift = 64 - size.trailing_zeros();
+    fn clear(&mut self, buckets: usize) {
+        self.buckets = vec![[EMPTY; 2]; buckets];
+        self.shift = 64 - buckets.trailing_zeros();
     }
 
-    /// Finds a place for a slot; or pushes out another, for which there is none.
-    fn settle(&mut self, mut homeless: u64) -> Result<(), u64> {
-        let mut at = self.places(homeless >> SYMBOL_BITS)[0];
-        for _ in 0..MOST_MOVES {
-            std::mem::swap(&mut homeless, &mut self.slots[at]);
-            if homeless == EMPTY {
-                return Ok(());
+    /// Finds a slot for a symbol, if need be by moving others to their other bucket.
+    fn settle(&mut self, makes: Symbol) -> bool {
+        let mut homeless = makes;
+        let mut at = usize::MAX;
+        for moves in 0..MOST_MOVES {
+            let [left, right] = self.made_of[homeless as usize];
+            let (places, tag) = self.places(left, right);
+            for place in places {
+                if let Some(slot) = self.buckets[place].iter_mut().find(|slot| **slot == EMPTY) {
+                    *slot = tag | homeless;
+                    return true;
+                }
             }
-            let [first, second] = self.places(homeless >> SYMBOL_BITS);
-            at = if at == first { second } else { first };
+            // Not the one that pushed it out, and the slots by turns.
+            at = if at == places[0] { places[1] } else { places[0] };
+            let slot = &mut self.buckets[at][moves / 2 % 2];
+            let pushed_out = *slot & MOST_SYMBOLS as Symbol;
+            *slot = tag | homeless;
+            homeless = pushed_out;
         }
-        Err(homeless)
+        false
     }
 
+    /// Makes the table anew, twice as large, with all rules so far.
     fn grow(&mut self) {
-        let taken: Vec<u64> = self.slots.iter().copied().filter(|&slot| slot != EMPTY).collect();
-        let mut size = self.slots.len();
+        let mut size = self.buckets.len();
         loop {
             size *= 2;
             self.clear(size);
-            if taken.iter().all(|&slot| self.settle(slot).is_ok()) {
+            let is_here = |&[left, right]: &[Symbol; 2]| left != NONE && (left > 0xff || right > 0xff);
+            if (0..self.ids.len()).all(|symbol| !is_here(&self.made_of[symbol]) || self.settle(symbol as Symbol)) {
                 return;
             }
         }
     }
 
-    /// The high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4).
+    /// Two buckets, by the high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4), and the bits above
+    /// a slot's symbol.
     #[inline(always)]
-    fn places(&self, pair: u64) -> [usize; 2] {
-        [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93].map(|factor| (pair.wrapping_mul(factor) >> self.shift) as usize)
+    fn places(&self, left: Symbol, right: Symbol) -> ([usize; 2], Slot) {
+        let pair = (left as u64) << SYMBOL_BITS | right as u64;
+        let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let other = pair.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        let tag = (hash >> (self.shift - Slot::BITS)) as Slot & !(MOST_SYMBOLS as Slot);
+        ([hash, other].map(|hash| (hash >> self.shift) as usize), tag)
+    }
+
+    /// What two symbols may make, not both of them bytes; or [`NONE`], if they make nothing. It may be another symbol in
+    /// place of what they make, or of nothing, but then one that is not made of them.
+    #[inline(always)]
+    pub fn guess(&self, left: Symbol, right: Symbol) -> Symbol {
+        let (places, tag) = self.places(left, right);
+        let [[a, b], [c, d]] = places.map(|place| self.buckets[place].map(|slot| slot ^ tag));
+        let least = a.min(b).min(c.min(d));
+        if least <= MOST_SYMBOLS as Symbol { least } else { NONE }
+    }
+
+    #[inline(always)]
+    pub fn is_made_of(&self, makes: Symbol, left: Symbol, right: Symbol) -> bool {
+        self.made_of.get(makes as usize) == Some(&[left, right])
     }
 
     /// What two symbols make, not both of them bytes; or [`NONE`].
-    #[inline(always)]
+    #[inline]
     pub fn get(&self, left: Symbol, right: Symbol) -> Symbol {
-        let pair = (left as u64) << SYMBOL_BITS | right as u64;
-        let mut makes = NONE;
-        for at in self.places(pair) {
-            let slot = self.slots[at];
-            if slot >> SYMBOL_BITS == pair {
-                makes = slot as Symbol & (MOST_SYMBOLS as Symbol - 1);
-            }
-        }
-        makes
+        let guess = self.guess(left, right);
+        if guess == NONE || self.is_made_of(guess, left, right) { guess } else { self.search(left, right) }
+    }
+
+    #[cold]
+    fn search(&self, left: Symbol, right: Symbol) -> Symbol {
+        let slots = self.places(left, right).0.into_iter().flat_map(|place| self.buckets[place]);
+        let mut makes = slots.map(|slot| slot & MOST_SYMBOLS as Symbol);
+        makes.find(|&makes| self.is_made_of(makes, left, right)).unwrap_or(NONE)
     }
 
     /// What two bytes make; or [`NONE`], or [`APART`].
