@@ -32,7 +32,7 @@ fn tokens_and_splits() -> impl Strategy<Value = (Vec<String>, Vec<(usize, usize)
 
 fn text() -> impl Strategy<Value = String> {
     // Parts of every length that is merged in a way of its own, and of two ways in one piece.
-    prop_oneof!["[ab]{1,12}", "[ab]{13,80}", "[ab]{65,300}", "[abz]{1,200}"]
+    prop_oneof!["[ab]{1,12}", "[ab]{13,80}", "[ab]{65,300}", "[abz]{1,200}", "a{65,200}", "(a{1,9}b){10,40}"]
 }
 
 proptest! {

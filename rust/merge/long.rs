@@ -181,7 +181,7 @@ mod tests {
     use proptest::sample::Index;
 
     use super::*;
-    use crate::encoding::{Encoding, Parts, Rules};
+    use crate::encoding::{Encoding, Parts, Rules, builtin};
     use crate::interrupt::Never;
 
     /// Tokens that are joined of others, and rules for them in any order.
@@ -206,6 +206,25 @@ mod tests {
 
     fn part() -> impl Strategy<Value = String> {
         prop_oneof!["[ab]{1,200}", "[abc]{1,200}", "(a{1,40}b?){1,8}", "((ab){1,20}c?){1,8}"]
+    }
+
+    /// Of the window and reach that are used, with GPT-2's rules.
+    #[test]
+    fn windows_do_not_show_in_gpt2() {
+        let encoding = builtin::load("gpt2").unwrap();
+        let mut state = 1u64;
+        let mut letters = |of: &[u8]| {
+            // Knuth's MMIX generator: its high bits are random enough.
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            of[(state >> 33) as usize % of.len()]
+        };
+        for of in [&b"a"[..], b"ab", b"etaoinshr", b"=-_*"] {
+            let part: Vec<u8> = (0..20_001).map(|_| letters(of)).collect();
+            let [mut one, mut many] = [vec![], vec![]];
+            Long { window: usize::MAX, ..Long::default() }.merge(encoding.pairs(), &part, &mut one, &Never).unwrap();
+            Long::default().merge(encoding.pairs(), &part, &mut many, &Never).unwrap();
+            assert_eq!(one, many);
+        }
     }
 
     proptest! {
