@@ -6,7 +6,7 @@
 //! - [`merge_short`]: an array of what each pair makes, and the minimum of all of it before every merge. As
 //!   long as the array is, whatever the part: no branch for the processor to guess wrong. Fastest up to
 //!   [`SHORT`] bytes (figures in `rust/DESIGN.md`).
-//! - [`Long::merge`]: windows, each with a heap over a linked list (`long.rs`). O(n log n) time, no recursion.
+//! - [`Long::merge`] (`merge/long.rs`): a window at a time, each by a heap over a linked list. O(n log n) time, no recursion.
 //!
 //! Sennrich et al. 2016 (arXiv 1508.07909) describe the merging, section 3.2; the priority queue with
 //! stale entries is the standard way to make it O(n log n).
@@ -45,7 +45,7 @@ impl Merger {
         self.ids.clear();
         if self.ids.capacity() < piece.len() {
             self.ids.reserve(piece.len());
-            // First use of small pages cost a fifth of a piece of 10 MB.
+            // Their first use is up to a fifth of the time of 10 MB in small pages.
             pages::advise_huge(self.ids.spare_capacity_mut());
         }
         let (mut start, mut check_at) = (0, TEXT_BETWEEN_CHECKS);

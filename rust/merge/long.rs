@@ -9,9 +9,9 @@
 //! A window is merged by a binary heap of (symbol, position) over a linked list. Entries are never removed early: an entry is
 //! stale, and skipped, when the pair at its position no longer makes its symbol.
 //!
-//! Time: a window adds at least as many bytes as it merges again, and tries that fail double what they merge, so
-//! all windows together have O(n) bytes, merged in O(n log n), and in O(n) where no rules reach far. Memory: some 40 bytes for
-//! each byte of the largest window, which in practice is [`WINDOW`].
+//! Time: a window adds at least as many bytes as it merges again (but for the last one), and each try that fails starts at least
+//! twice as far back as the one that failed before. So all windows together have O(n) bytes: O(n log n) time, and O(n) where they
+//! stay small. Memory: some 40 bytes for each byte of the largest window, in practice little more than [`WINDOW`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
