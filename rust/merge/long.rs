@@ -2,9 +2,9 @@
 //!
 //! The tokens of the part so far end at `done`. The next window starts where one of them starts, some bytes before
 //! `done`, because the end of a window may fall into what should be one token. Its tokens follow those before it
-//! exactly if the first of them is the one that started there already (the lemma on joints in `rust/DESIGN.md`; in
-//! substance the proof in the README of github/rust-gems' crate `bpe`). If it is not, `done` was felt farther
-//! to the left, and the next try starts twice as far back, if need be at the start of the part.
+//! if the first of them is the one that started there already (the lemma on joints in `rust/DESIGN.md`; corollary III in
+//! the README of github/rust-gems' crate `bpe`). If it is not, `done` was felt farther to the left, and the next
+//! try starts twice as far back, if need be at the start of the part.
 //!
 //! A window is merged by a binary heap of (symbol, position) over a linked list. Entries are never removed early: an entry is
 //! stale, and skipped, when the pair at its position no longer makes its symbol.
