@@ -6,20 +6,19 @@
 //! - [`merge_short`]: an array of what each pair makes, and the minimum of all of it before every merge. As
 //!   long as the array is, whatever the part: no branch for the processor to guess wrong. Fastest up to
 //!   [`SHORT`] bytes (figures in `rust/DESIGN.md`).
-//! - [`Long::merge`]: a binary heap of (symbol, position) over a linked list. O(n log n) time, about 40 bytes of
-//!   memory for each byte of the part, no recursion. Entries are never removed early: an entry is stale, and
-//!   skipped, when the pair at its position no longer makes its symbol.
+//! - [`Long::merge`] (`merge/long.rs`): a window at a time, each by a heap over a linked list. O(n log n) time, no recursion.
 //!
 //! Sennrich et al. 2016 (arXiv 1508.07909) describe the merging, section 3.2; the priority queue with
 //! stale entries is the standard way to make it O(n log n).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod long;
 
 use crate::encoding::TokenId;
 use crate::error::{Error, Result};
-use crate::interrupt::{Interrupt, MERGES_BETWEEN_CHECKS, TEXT_BETWEEN_CHECKS};
+use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
+use crate::pages;
 use crate::pair_table::{APART, NONE, PairTable, Symbol};
+use long::Long;
 
 /// The longest part, in bytes, that is merged without a heap.
 pub const SHORT: usize = 64;
@@ -27,27 +26,14 @@ pub const SHORT: usize = 64;
 /// Pieces are shorter than this, so that positions in one fit 32 bits with a value to spare.
 const MOST_BYTES: usize = u32::MAX as usize;
 
-/// Bytes of the longest piece whose buffers are kept for the next: some 40 times as much memory.
+/// Bytes of the longest piece whose buffers are kept for the next.
 const KEPT: usize = 1 << 16;
-
-/// Marks either end of the linked list.
-const NOWHERE: u32 = u32::MAX;
 
 /// Buffers that are reused from piece to piece.
 #[derive(Default)]
 pub struct Merger {
     ids: Vec<TokenId>,
     long: Long,
-}
-
-#[derive(Default)]
-struct Long {
-    symbols: Vec<Symbol>,
-    /// What the symbol here and the one after it make.
-    makes: Vec<Symbol>,
-    previous: Vec<u32>,
-    next: Vec<u32>,
-    heap: BinaryHeap<Reverse<u64>>,
 }
 
 impl Merger {
@@ -57,7 +43,11 @@ impl Merger {
             return Err(Error::InvalidText(message));
         }
         self.ids.clear();
-        self.ids.reserve(piece.len());
+        if self.ids.capacity() < piece.len() {
+            self.ids.reserve(piece.len());
+            // Their first use is up to a fifth of the time of 10 MB in small pages.
+            pages::advise_huge(self.ids.spare_capacity_mut());
+        }
         let (mut start, mut check_at) = (0, TEXT_BETWEEN_CHECKS);
         for end in 1..=piece.len() {
             if end == piece.len() || pairs.of_bytes(piece[end - 1], piece[end]) == APART {
@@ -94,7 +84,7 @@ impl Merger {
 
     /// Gives back what a very long piece made the buffers grow to.
     pub fn trim(&mut self) {
-        if self.ids.capacity() > KEPT || self.long.symbols.capacity() > KEPT {
+        if self.ids.capacity() > KEPT || self.long.capacity() > KEPT {
             *self = Merger::default();
         }
     }
@@ -151,80 +141,6 @@ fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], ids: &mut Vec<Tok
         ids.push(pairs.id(symbols[positions.trailing_zeros() as usize % N]));
         positions &= positions - 1;
     }
-}
-
-impl Long {
-    /// Appends the ids of a part.
-    fn merge(
-        &mut self,
-        pairs: &PairTable,
-        part: &[u8],
-        ids: &mut Vec<TokenId>,
-        interrupt: &dyn Interrupt,
-    ) -> Result<()> {
-        let Long { symbols, makes, previous, next, heap } = self;
-        let length = part.len() as u32;
-        symbols.clear();
-        symbols.extend(part.iter().map(|&byte| byte as Symbol));
-        previous.clear();
-        previous.extend((0..length).map(|at| at.wrapping_sub(1)));
-        next.clear();
-        next.extend((1..length).chain([NOWHERE]));
-        makes.clear();
-        makes.extend(part.windows(2).map(|pair| pairs.of_bytes(pair[0], pair[1])));
-        makes.push(NONE);
-        let mut entries = std::mem::take(heap).into_vec();
-        entries.clear();
-        entries.extend(
-            makes.iter().zip(0..).filter(|(makes, _)| **makes < NONE).map(|(makes, at)| Reverse(entry(*makes, at))),
-        );
-        *heap = BinaryHeap::from(entries);
-
-        let mut until_check = MERGES_BETWEEN_CHECKS;
-        while let Some(Reverse(top)) = heap.pop() {
-            until_check -= 1;
-            if until_check == 0 {
-                interrupt.check()?;
-                until_check = MERGES_BETWEEN_CHECKS;
-            }
-            let (made, at) = ((top >> 32) as Symbol, top as u32 as usize);
-            if makes[at] != made {
-                continue; // stale
-            }
-            symbols[at] = made;
-            let right = next[at] as usize;
-            let after = next[right];
-            next[at] = after;
-            makes[right] = NONE;
-            if after != NOWHERE {
-                previous[after as usize] = at as u32;
-            }
-            for (left, right) in [(at as u32, after), (previous[at], at as u32)] {
-                if left == NOWHERE {
-                    continue;
-                }
-                let made = match right {
-                    NOWHERE => NONE,
-                    _ => pairs.get(symbols[left as usize], symbols[right as usize]),
-                };
-                makes[left as usize] = made;
-                if made < NONE {
-                    heap.push(Reverse(entry(made, left)));
-                }
-            }
-        }
-
-        let mut at = 0;
-        while at != NOWHERE {
-            ids.push(pairs.id(symbols[at as usize]));
-            at = next[at as usize];
-        }
-        Ok(())
-    }
-}
-
-fn entry(makes: Symbol, at: u32) -> u64 {
-    (makes as u64) << 32 | at as u64
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn tokens_and_splits() -> impl Strategy<Value = (Vec<String>, Vec<(usize, usize)
 
 fn text() -> impl Strategy<Value = String> {
     // Parts of every length that is merged in a way of its own, and of two ways in one piece.
-    prop_oneof!["[ab]{1,12}", "[ab]{13,80}", "[ab]{65,300}", "[abz]{1,200}"]
+    prop_oneof!["[ab]{1,12}", "[ab]{13,80}", "[ab]{65,300}", "[abz]{1,200}", "a{65,200}", "(a{1,9}b){10,40}"]
 }
 
 proptest! {
@@ -133,6 +133,38 @@ fn a_merged_symbol_can_outrank_what_made_it() {
     let mut ids: Vec<u32> = Vec::new();
     encoder.session().encode("abab", &Special::Parse, &mut ids, &Never).unwrap();
     assert_eq!(ids, [257, 98]);
+}
+
+/// No two pairs of bytes in the text are the same, and each has a lower rank than the one before it: merging goes
+/// from right to left, and the end of the text decides what its start becomes.
+#[test]
+fn a_merge_felt_thousands_of_bytes_away() {
+    let letters: Vec<u8> = (b'0'..b'0' + 70).collect();
+    let mut text = vec![];
+    for (at, &first) in letters.iter().enumerate() {
+        text.push(first);
+        letters[at + 1..].iter().for_each(|&second| text.extend([first, second]));
+    }
+    text.push(letters[0]);
+    let mut tokens: Vec<Vec<u8>> = (0..=255u8).map(|b| vec![b]).collect();
+    tokens.extend(text.windows(2).rev().map(<[u8]>::to_vec));
+    let rules = Rules::Pairs(text.windows(2).rev().map(|pair| (pair[0].into(), pair[1].into())).collect());
+    let tokens = (0..).zip(tokens).collect();
+    let pattern = r"[^\n]+".into();
+    let parts = Parts { name: "test".into(), pattern, tokens, rules, special_tokens: vec![] };
+    let encoder = Encoder::new(Encoding::new("test", parts).unwrap().into(), None);
+    for length in [text.len(), text.len() - 1, 3000, 2999] {
+        let mut expected: Vec<u32> = text[..length]
+            .rchunks_exact(2)
+            .map(|pair| 256 + text.windows(2).rev().position(|other| other == pair).unwrap() as u32)
+            .collect();
+        expected.extend(text[..length % 2].iter().map(|&byte| u32::from(byte)));
+        expected.reverse();
+        let mut ids: Vec<u32> = Vec::new();
+        let text = std::str::from_utf8(&text[..length]).unwrap();
+        encoder.session().encode(text, &Special::Parse, &mut ids, &Never).unwrap();
+        assert_eq!(ids, expected, "{length}");
+    }
 }
 
 #[test]
