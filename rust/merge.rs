@@ -13,6 +13,8 @@
 
 mod long;
 
+use std::hint::select_unpredictable;
+
 use crate::encoding::TokenId;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
@@ -48,36 +50,46 @@ impl Merger {
             // Their first use is up to a fifth of the time of 10 MB in small pages.
             pages::advise_huge(self.ids.spare_capacity_mut());
         }
+        if piece.len() > SHORT {
+            self.merge_parts(pairs, piece, interrupt)?;
+            return Ok(&self.ids);
+        }
+        // What each pair of bytes makes, and a bit for the last byte of each part.
+        let mut makes = [NONE; SHORT];
+        let mut ends = (1 << piece.len()) >> 1;
+        for (at, pair) in piece.windows(2).enumerate() {
+            makes[at] = pairs.of_bytes(pair[0], pair[1]);
+            ends |= ((makes[at] == APART) as u64) << at;
+        }
+        let mut start = 0;
+        while ends != 0 {
+            let end = ends.trailing_zeros() as usize + 1;
+            ends &= ends - 1;
+            merge_short_part(pairs, &piece[start..end], &makes[start..end], &mut self.ids);
+            start = end;
+        }
+        Ok(&self.ids)
+    }
+
+    fn merge_parts(&mut self, pairs: &PairTable, piece: &[u8], interrupt: &dyn Interrupt) -> Result<()> {
         let (mut start, mut check_at) = (0, TEXT_BETWEEN_CHECKS);
         for end in 1..=piece.len() {
             if end == piece.len() || pairs.of_bytes(piece[end - 1], piece[end]) == APART {
-                self.merge_part(pairs, &piece[start..end], interrupt)?;
+                let part = &piece[start..end];
+                if part.len() > SHORT {
+                    self.long.merge(pairs, part, &mut self.ids, interrupt)?;
+                } else {
+                    let mut makes = [NONE; SHORT];
+                    let of_pairs = part.windows(2).map(|pair| pairs.of_bytes(pair[0], pair[1]));
+                    makes.iter_mut().zip(of_pairs).for_each(|(place, makes)| *place = makes);
+                    merge_short_part(pairs, part, &makes[..part.len()], &mut self.ids);
+                }
                 start = end;
                 if end > check_at {
                     interrupt.check()?;
                     check_at = end + TEXT_BETWEEN_CHECKS;
                 }
             }
-        }
-        Ok(&self.ids)
-    }
-
-    #[inline(always)]
-    fn merge_part(&mut self, pairs: &PairTable, part: &[u8], interrupt: &dyn Interrupt) -> Result<()> {
-        let ids = &mut self.ids;
-        match *part {
-            [byte] => ids.push(pairs.id(byte as Symbol)),
-            [left, right] => match pairs.of_bytes(left, right) {
-                NONE => ids.extend([left, right].map(|byte| pairs.id(byte as Symbol))),
-                makes => ids.push(pairs.id(makes)),
-            },
-            _ => match part.len() {
-                0..=8 => merge_short::<8>(pairs, part, ids),
-                9..=16 => merge_short::<16>(pairs, part, ids),
-                17..=32 => merge_short::<32>(pairs, part, ids),
-                33..=SHORT => merge_short::<SHORT>(pairs, part, ids),
-                _ => self.long.merge(pairs, part, ids, interrupt)?,
-            },
         }
         Ok(())
     }
@@ -90,17 +102,34 @@ impl Merger {
     }
 }
 
+/// Appends the ids of a part of up to [`SHORT`] bytes. `makes` says what each of them makes with the next.
+#[inline(always)]
+fn merge_short_part(pairs: &PairTable, part: &[u8], makes: &[Symbol], ids: &mut Vec<TokenId>) {
+    match *part {
+        [byte] => ids.push(pairs.id(byte as Symbol)),
+        [left, right] if makes[0] == NONE => ids.extend([left, right].map(|byte| pairs.id(byte as Symbol))),
+        [_, _] => ids.push(pairs.id(makes[0])),
+        _ => match part.len() {
+            0..=8 => merge_short::<8>(pairs, part, makes, ids),
+            9..=16 => merge_short::<16>(pairs, part, makes, ids),
+            17..=32 => merge_short::<32>(pairs, part, makes, ids),
+            _ => merge_short::<SHORT>(pairs, part, makes, ids),
+        },
+    }
+}
+
 /// Appends the ids of a part of 2 to `N` bytes; `N` is a power of two up to 64.
-fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], ids: &mut Vec<TokenId>) {
+///
+/// No branch but the end: what merges next to what cannot be guessed.
+fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], makes: &[Symbol], ids: &mut Vec<TokenId>) {
     // What a pair makes, above its position: the least is the one to merge. And a bit for each symbol's position.
-    let candidate = |makes: Symbol, at: usize| if makes >= NONE { u64::MAX } else { (makes as u64) << 6 | at as u64 };
+    let candidate = |makes: Symbol, at: usize| (makes as u64) << 6 | at as u64;
     let mut candidates = [u64::MAX; N];
     let mut symbols = [0; N];
     let mut positions = u64::MAX >> (64 - part.len());
-    symbols[0] = part[0] as Symbol;
-    for (at, pair) in part.windows(2).enumerate() {
-        symbols[at + 1] = pair[1] as Symbol;
-        candidates[at] = candidate(pairs.of_bytes(pair[0], pair[1]), at);
+    for (at, (&byte, &makes)) in part.iter().zip(makes).enumerate().take(N) {
+        symbols[at] = byte as Symbol;
+        candidates[at] = candidate(makes, at);
     }
     loop {
         // Halves against each other: a chain of six steps for 64, where one by one is a chain of 64.
@@ -112,35 +141,36 @@ fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], ids: &mut Vec<Tok
             }
         }
         let best = least[0];
-        if best == u64::MAX {
+        if best >= candidate(NONE, 0) {
             break;
         }
         let (at, made) = ((best & 63) as usize % N, (best >> 6) as Symbol);
         let behind = positions & (!1 << at);
         let merged = behind.trailing_zeros() as usize % N;
-        if !pairs.is_made_of(made, symbols[at], symbols[merged]) {
-            candidates[at] = candidate(pairs.get(symbols[at], symbols[merged]), at);
-            continue;
-        }
         positions &= !(1 << merged);
-        candidates[merged] = u64::MAX;
         symbols[at] = made;
 
-        let behind = behind & behind.wrapping_sub(1);
-        let next = behind.trailing_zeros() as usize % N;
-        let makes = pairs.guess(made, symbols[next]);
-        candidates[at] = if behind == 0 { u64::MAX } else { candidate(makes, at) };
-
+        // Where there is no symbol before or behind, the one merged stands in for it: nobody asks for it again.
         let before = positions & ((1 << at) - 1);
-        if before != 0 {
-            let previous = before.ilog2() as usize % N;
-            candidates[previous] = candidate(pairs.guess(symbols[previous], made), previous);
-        }
+        let previous = select_unpredictable(before == 0, merged, (before | 1).ilog2() as usize % N);
+        candidates[previous] = candidate(pairs.get(symbols[previous], made), previous);
+        let behind = behind & behind.wrapping_sub(1);
+        let next = select_unpredictable(behind == 0, merged, behind.trailing_zeros() as usize % N);
+        let makes = pairs.get(made, symbols[next]);
+        candidates[at] = candidate(select_unpredictable(behind == 0, NONE, makes), at);
+        candidates[merged] = u64::MAX;
     }
-    while positions != 0 {
-        ids.push(pairs.id(symbols[positions.trailing_zeros() as usize % N]));
-        positions &= positions - 1;
+    let end = ids.len() + positions.count_ones() as usize;
+    while ids.len() < end {
+        // Four at a time: how many there are cannot be guessed either.
+        let four = [(); 4].map(|()| {
+            let at = positions.trailing_zeros() as usize % N;
+            positions &= positions.wrapping_sub(1);
+            pairs.id(symbols[at])
+        });
+        ids.extend_from_slice(&four);
     }
+    ids.truncate(end);
 }
 
 #[cfg(test)]

@@ -42,8 +42,8 @@ pub struct PairTable {
     symbols: Vec<Symbol>,
 }
 
-/// A symbol, above it bits of the hash of the pair that makes it.
-type Slot = u32;
+/// A pair, and below it what it makes. No rule looks like [`EMPTY`]: a pair has two times [`SYMBOL_BITS`].
+type Slot = u64;
 
 const EMPTY: Slot = Slot::MAX;
 
@@ -96,18 +96,18 @@ impl PairTable {
         let mut at = usize::MAX;
         for moves in 0..MOST_MOVES {
             let [left, right] = self.made_of[homeless as usize];
-            let (places, tag) = self.places(left, right);
+            let (places, pair) = self.places(left, right);
             for place in places {
                 if let Some(slot) = self.buckets[place].iter_mut().find(|slot| **slot == EMPTY) {
-                    *slot = tag | homeless;
+                    *slot = pair << SYMBOL_BITS | homeless as Slot;
                     return true;
                 }
             }
             // Not the one that pushed it out, and the slots by turns.
             at = if at == places[0] { places[1] } else { places[0] };
             let slot = &mut self.buckets[at][moves / 2 % 2];
-            let pushed_out = *slot & MOST_SYMBOLS as Symbol;
-            *slot = tag | homeless;
+            let pushed_out = *slot as Symbol & MOST_SYMBOLS as Symbol;
+            *slot = pair << SYMBOL_BITS | homeless as Slot;
             homeless = pushed_out;
         }
         false
@@ -129,41 +129,23 @@ impl PairTable {
     /// Two buckets, by the high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4), and the bits above
     /// a slot's symbol.
     #[inline(always)]
-    fn places(&self, left: Symbol, right: Symbol) -> ([usize; 2], Slot) {
+    fn places(&self, left: Symbol, right: Symbol) -> ([usize; 2], u64) {
         let pair = (left as u64) << SYMBOL_BITS | right as u64;
         let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let other = pair.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let tag = (hash >> (self.shift - Slot::BITS)) as Slot & !(MOST_SYMBOLS as Slot);
-        ([hash, other].map(|hash| (hash >> self.shift) as usize), tag)
-    }
-
-    /// What two symbols may make, not both of them bytes; or [`NONE`], if they make nothing. It may be another symbol in
-    /// place of what they make, or of nothing, but then one that is not made of them.
-    #[inline(always)]
-    pub fn guess(&self, left: Symbol, right: Symbol) -> Symbol {
-        let (places, tag) = self.places(left, right);
-        let [[a, b], [c, d]] = places.map(|place| self.buckets[place].map(|slot| slot ^ tag));
-        let least = a.min(b).min(c.min(d));
-        if least <= MOST_SYMBOLS as Symbol { least } else { NONE }
-    }
-
-    #[inline(always)]
-    pub fn is_made_of(&self, makes: Symbol, left: Symbol, right: Symbol) -> bool {
-        self.made_of.get(makes as usize) == Some(&[left, right])
+        ([hash, other].map(|hash| (hash >> self.shift) as usize), pair)
     }
 
     /// What two symbols make, not both of them bytes; or [`NONE`].
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, left: Symbol, right: Symbol) -> Symbol {
-        let guess = self.guess(left, right);
-        if guess == NONE || self.is_made_of(guess, left, right) { guess } else { self.search(left, right) }
-    }
-
-    #[cold]
-    fn search(&self, left: Symbol, right: Symbol) -> Symbol {
-        let slots = self.places(left, right).0.into_iter().flat_map(|place| self.buckets[place]);
-        let mut makes = slots.map(|slot| slot & MOST_SYMBOLS as Symbol);
-        makes.find(|&makes| self.is_made_of(makes, left, right)).unwrap_or(NONE)
+        let (places, pair) = self.places(left, right);
+        let mut makes = NONE;
+        for &slot in places.map(|place| self.buckets[place]).as_flattened() {
+            let symbol = slot as Symbol & MOST_SYMBOLS as Symbol;
+            makes = std::hint::select_unpredictable(slot >> SYMBOL_BITS == pair, symbol, makes);
+        }
+        makes
     }
 
     /// What two bytes make; or [`NONE`], or [`APART`].
