@@ -56,7 +56,7 @@ impl Merger {
         }
         // What each pair of bytes makes, and a bit for the last byte of each part.
         let mut makes = [NONE; SHORT];
-        let mut ends = (1 << piece.len()) >> 1;
+        let mut ends = piece.len().checked_sub(1).map_or(0, |last| 1 << last);
         for (at, pair) in piece.windows(2).enumerate() {
             makes[at] = pairs.of_bytes(pair[0], pair[1]);
             ends |= ((makes[at] == APART) as u64) << at;
