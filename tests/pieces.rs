@@ -190,27 +190,24 @@ fn every_character_crowded_and_alone() {
 /// end of a block, next to each class; and the end of the text behind each.
 #[test]
 fn every_lead_at_every_place_of_a_block() {
-    for lead in 0xc2..=0xf4 {
+    let eighths = |lead| {
         let (first, last) = codes(lead);
         let eighth = (last - first).div_ceil(8);
-        let starts = (first..=last).step_by(eighth as usize);
-        let samples = starts.flat_map(|start| [start, start + 1, start + eighth - 1]).filter_map(char::from_u32);
-        for c in samples.chain(SPACES) {
-            for before in 0..=66 {
-                for (filler, next) in
-                    [("x", "y"), (" ", "y"), ("1", " y"), ("?", "'s"), ("\u{3000}", ""), ("ж", "\u{2028}")]
-                {
-                    let front = "x".repeat(before % filler.len()) + &filler.repeat(before / filler.len());
-                    assert_ends(&format!("{front}{c}{next}"));
-                    assert_ends(&format!("{front}{c}{c}{c}"));
-                }
+        (first..=last).step_by(eighth as usize).flat_map(move |start| [start, start + eighth - 1])
+    };
+    for c in (0xc2..=0xf4).flat_map(eighths).filter_map(char::from_u32).chain(WIDE_SPACES) {
+        for before in 0..=66 {
+            for (filler, next) in
+                [("x", "y"), (" ", "1"), ("1", " y"), ("?", "'s"), ("ж", ""), ("\u{3000}", "\u{2028}")]
+            {
+                let front = "x".repeat(before % filler.len()) + &filler.repeat(before / filler.len());
+                assert_ends(&format!("{front}{c}{next}{c}{c}"));
             }
         }
     }
 }
 
-/// Whitespace outside ASCII.
-const SPACES: [char; 6] = ['\u{85}', '\u{a0}', '\u{1680}', '\u{2003}', '\u{2029}', '\u{3000}'];
+const WIDE_SPACES: [char; 6] = ['\u{85}', '\u{a0}', '\u{1680}', '\u{2003}', '\u{2029}', '\u{3000}'];
 
 /// A text that ends in the middle of a run, of a contraction, of whitespace; at each place of a block.
 #[test]
