@@ -4,8 +4,8 @@ CARGO  ?= cargo
 export BPELINE_REQUIRE_NATIVE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python bench bench-python \
-        bench-rust bench-smoke bench-compare bench-readme parity parity-full dist-check unicode-tables clean
+.PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python test-portable bench \
+        bench-python bench-rust bench-smoke bench-compare bench-readme parity parity-full dist-check unicode-tables clean
 
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,14 @@ test-rust:       ## the crate's own tests (no Python needed)
 
 test-python:     ## pytest, on the native and the reference backend
 	$(PYTHON) -m pytest
+
+# In folders of its own, so that what `make setup` built stays.
+test-portable: export RUSTFLAGS += --cfg bpeline_portable
+test-portable: export CARGO_TARGET_DIR = $(CURDIR)/target/portable
+test-portable:   ## all tests, without the code that is for one kind of processor
+	$(CARGO) test --locked --quiet
+	$(PYTHON) -m pip install --quiet --no-deps --no-build-isolation --upgrade --target $(CARGO_TARGET_DIR)/python .
+	PYTHONPATH=$(CARGO_TARGET_DIR)/python $(PYTHON) -m pytest
 
 bench: bench-rust bench-python ## all benchmarks of bpeline (minutes)
 

@@ -31,6 +31,24 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(atom, 0..24).prop_map(|atoms| atoms.concat())
 }
 
+/// Characters that begin with one byte, some in a row: of one class or several, of one page or many.
+fn of_one_lead() -> impl Strategy<Value = String> {
+    (0xc2u8..=0xf4, proptest::collection::vec(any::<u32>(), 1..40)).prop_map(|(lead, picks)| {
+        let (first, last) = codes(lead);
+        picks.iter().filter_map(|pick| char::from_u32(first + pick % (last - first + 1))).collect()
+    })
+}
+
+/// The first and the last code point of those that begin with a byte.
+fn codes(lead: u8) -> (u32, u32) {
+    let lead = lead as u32;
+    match lead {
+        0xc2..0xe0 => ((lead & 0x1f) << 6, (lead & 0x1f) << 6 | 0x3f),
+        0xe0..0xf0 => (((lead & 0xf) << 12).max(0x800), (lead & 0xf) << 12 | 0xfff),
+        _ => (((lead & 7) << 18).max(0x1_0000), ((lead & 7) << 18 | 0x3_ffff).min(0x10_ffff)),
+    }
+}
+
 static COMPILED: LazyLock<Vec<(Regex, Pattern, Engine)>> = LazyLock::new(|| {
     let compile = |text| (Regex::new(text).unwrap(), Pattern::new(text).unwrap(), Engine::new(text).unwrap());
     PATTERNS.into_iter().map(compile).collect()
@@ -65,6 +83,25 @@ fn by_blocks<C: Classify>(text: &str) -> Vec<String> {
         pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
     }
     pieces
+}
+
+/// The ends of all pieces, by what `next` does with a scanner.
+fn ends(text: &str, next: impl Fn(&mut Scanner, &mut Boundaries) -> bool) -> Vec<usize> {
+    let (mut ends, mut scanner, mut boundaries) = (Vec::new(), Scanner::new(text, 0), Boundaries::default());
+    while next(&mut scanner, &mut boundaries) {
+        ends.extend(boundaries.pieces().map(|(_, end)| end));
+    }
+    ends
+}
+
+/// By blocks, with AVX2 where this machine has it and without, pieces end where they do by characters.
+fn assert_ends(text: &str) {
+    let mut expected = Vec::new();
+    while expected.last().is_none_or(|&end| end < text.len()) && !text.is_empty() {
+        expected.push(scalar::piece_end(text, expected.last().copied().unwrap_or_default()));
+    }
+    assert_eq!(ends(text, |scanner, boundaries| scanner.next(boundaries)), expected, "{text:?}");
+    assert_eq!(ends(text, |scanner, boundaries| scanner.next_by::<Words>(boundaries)), expected, "{text:?}");
 }
 
 fn by_characters(text: &str) -> Vec<String> {
@@ -104,7 +141,10 @@ proptest! {
 
     /// Long enough for several blocks, each atom at any place of a block.
     #[test]
-    fn every_way_to_scan_is_the_same(before in 0usize..70, texts in proptest::collection::vec(text(), 1..12)) {
+    fn every_way_to_scan_is_the_same(
+        before in 0usize..70,
+        texts in proptest::collection::vec(prop_oneof![4 => text(), 1 => of_one_lead()], 1..12),
+    ) {
         let text = "x ".repeat(before / 2) + &"y".repeat(before % 2) + &texts.concat();
         let expected = by_fancy_regex(&COMPILED[0].0, &text);
         prop_assert_eq!(by_characters(&text), &expected[..]);
@@ -129,6 +169,54 @@ fn every_character_in_contexts() {
             assert_eq!(by_pattern(&pattern, &text), expected);
             text.clear();
         }
+    }
+}
+
+/// Every character in a row with its neighbours, and alone among ASCII: many of a page in a block, and one.
+#[test]
+fn every_character_crowded_and_alone() {
+    let characters: Vec<char> = ('\0'..=char::MAX).collect();
+    for some in characters.chunks(2000) {
+        assert_ends(&some.iter().collect::<String>());
+        assert_ends(&some.iter().map(|c| format!("{c}:")).collect::<String>());
+    }
+    for some in characters.chunks(50) {
+        let alone = |c| format!("{c} one two three, four 5 six seven eight nine ten eleven {c}x");
+        assert_ends(&some.iter().map(alone).collect::<String>());
+    }
+}
+
+/// Characters of every first byte, the first and the last of each eighth, with each byte at each place around the
+/// end of a block, next to each class; and the end of the text behind each.
+#[test]
+fn every_lead_at_every_place_of_a_block() {
+    let eighths = |lead| {
+        let (first, last) = codes(lead);
+        let eighth = (last - first).div_ceil(8);
+        (first..=last).step_by(eighth as usize).flat_map(move |start| [start, start + eighth - 1])
+    };
+    for c in (0xc2..=0xf4).flat_map(eighths).filter_map(char::from_u32).chain(WIDE_SPACES) {
+        for before in 0..=66 {
+            for (filler, next) in
+                [("x", "y"), (" ", "1"), ("1", " y"), ("?", "'s"), ("ж", ""), ("\u{3000}", "\u{2028}")]
+            {
+                let front = "x".repeat(before % filler.len()) + &filler.repeat(before / filler.len());
+                assert_ends(&format!("{front}{c}{next}{c}{c}"));
+            }
+        }
+    }
+}
+
+const WIDE_SPACES: [char; 6] = ['\u{85}', '\u{a0}', '\u{1680}', '\u{2003}', '\u{2029}', '\u{3000}'];
+
+/// A text that ends in the middle of a run, of a contraction, of whitespace; at each place of a block.
+#[test]
+fn every_end_of_a_text() {
+    let text = "它是\u{3000}中文。 Привет, мир\u{a0}\u{2003} कि हिन्दी १२ ไทย 한국어   ΑΒΓ déjà ’ll they'll '\n\n \u{2028}ひらがなカタカナ👍🏽!  ٣ x";
+    let doubled = text.repeat(2);
+    for (end, _) in doubled.char_indices() {
+        assert_ends(&doubled[..end]);
+        assert_eq!(by_blocks::<Words>(&doubled[..end]), by_fancy_regex(&COMPILED[0].0, &doubled[..end]));
     }
 }
 
