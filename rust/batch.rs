@@ -3,7 +3,7 @@
 //! A chunk is about [`CHUNK_BYTES`] of text: a run of documents, or a part of a large one that ends where
 //! [`safe_cut`] allows. Threads take them from a counter, so they finish together whatever the sizes of documents, and the
 //! calling thread takes what is done in order, while the others go on: it also watches for interruption. With one
-//! thread it does the work itself, and no document is cut. The Rayon pool lives for one call: making, using
+//! thread it does the work itself. The Rayon pool lives for one call: making, using
 //! and ending one of two threads takes 48 µs (median of 300; 2026-11-30), and in return nothing is left for a forked child
 //! to trip over.
 
@@ -11,6 +11,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::encoding::Encoding;
 use crate::error::Result;
@@ -98,6 +100,16 @@ pub fn safe_cut(encoding: &Encoding, special: &Special, text: &str, near: usize)
     }
 }
 
+/// So many threads, if that is more than one and the system grants them.
+pub fn pool(threads: usize) -> Option<ThreadPool> {
+    if threads < 2 {
+        return None;
+    }
+    // More threads than cores gain nothing, and many more cost seconds to start. (Asking for the cores reads files.)
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    ThreadPoolBuilder::new().num_threads(threads.min(4 * cores)).build().ok()
+}
+
 /// Applies `work` to every chunk, and `take` to what it gave, in order and some at a time, on the calling thread.
 /// `worker` makes what `work` keeps from one chunk to the next, once a thread.
 ///
@@ -122,11 +134,7 @@ pub fn map_chunks<W, R: Send>(
             }
         }
     };
-    // More threads than cores gain nothing, and many more cost seconds to start.
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let threads = threads.min(chunks.len()).min(4 * cores);
-    let pool = if threads > 1 { rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok() } else { None };
-    let Some(pool) = pool else {
+    let Some(pool) = pool(threads.min(chunks.len())) else {
         // One thread is enough, or the system grants no more.
         let mut outcome = Ok(());
         run(&mut |at, result| {
@@ -137,7 +145,7 @@ pub fn map_chunks<W, R: Send>(
     };
     pool.in_place_scope(|scope| {
         let (done, finished) = mpsc::channel();
-        for _ in 0..threads {
+        for _ in 0..pool.current_num_threads() {
             let (run, done) = (&run, done.clone());
             scope.spawn(move |_| run(&mut |at, result| result.is_ok() & done.send((at, result)).is_ok()));
         }

@@ -30,6 +30,7 @@ pub mod table;
 pub mod truncate;
 #[rustfmt::skip]
 mod unicode_tables;
+pub mod utf8;
 
 #[cfg(feature = "python")]
 mod python;

@@ -1,6 +1,7 @@
 """Large documents that are spread over threads: the ids are those of one thread, whatever lies at the cuts."""
 
 import gc
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -126,3 +127,25 @@ def test_lists_are_seen_by_the_garbage_collector(tok):
         assert all(map(gc.is_tracked, lists))
         assert gc.is_tracked(lists)
         assert lists[0] == tok.encode("hello")
+
+
+def test_ids_that_are_not_shared(native):
+    """Lists make a new `int` for each id from 2^18 on."""
+    wide = native.load("gpt2").extend({"漢": 1 << 18, " world": (1 << 24) - 1})
+    text = large("hello world 漢字", 2)
+    assert check(wide, [text, "", text])[0][:4] == [31373, (1 << 24) - 1, 220, 1 << 18]
+
+
+def test_one_object_for_an_id(native, tok):
+    """The objects outlive the tokenizers and all lists, whose references nobody counts."""
+    text = large("hello world", 1)
+    first = tok.encode(" world")[0]
+    for threads in (1, 2):
+        for _ in range(3):
+            lists = native.load("gpt2").encode_batch([text, "hello world"], threads=threads)
+            assert all(ids[1] is first for ids in lists)
+            del lists
+            gc.collect()
+            assert sys.getrefcount(first) > 1 << 29
+    assert first == 995
+    assert tok.encode("\x00 world")[1] is first

@@ -9,8 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::encoding::Encoding;
-use super::lists::Lists;
-use super::options::{OnInvalid, SpecialChoice, Whole};
+use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::strings::string;
 use super::work::{Cut, Ragged, Spans, array};
 use crate::batch::CHUNK_BYTES;
@@ -25,7 +24,6 @@ use crate::truncate;
 pub struct Core {
     pub(super) encoder: Encoder,
     encoding: Py<Encoding>,
-    pub(super) lists: Lists,
     /// Made at the first call that decodes.
     pub(super) decoder: OnceLock<Decoder>,
 }
@@ -42,7 +40,7 @@ impl Core {
         };
         let budget = cache_bytes.map(|bytes| bytes.at_least(0, "cache_bytes")).transpose()?;
         let encoder = Encoder::new(Arc::clone(&encoding.get().inner), budget);
-        Ok(Core { encoder, encoding: encoding.clone().unbind(), lists: Lists::default(), decoder: OnceLock::new() })
+        Ok(Core { encoder, encoding: encoding.clone().unbind(), decoder: OnceLock::new() })
     }
 
     /// All that fixes the ids.
@@ -199,6 +197,7 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors)?;
+        let threads = options::threads(threads)?;
         let each = |spans: &mut Vec<_>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
             spans.push(self.with_spans(session, text, &options.special, interrupt)?);
             Ok(())
@@ -248,6 +247,7 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors)?;
+        let threads = options::threads(threads)?;
         let each = |counts: &mut Vec<i64>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
             let mut count = Count::default();
             session.encode(text, &options.special, &mut count, interrupt)?;

@@ -16,6 +16,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 
 use super::options::OnInvalid;
 use crate::error::{Error, Position, Result};
+use crate::utf8::{self, Unit};
 
 /// A text that cannot be cut within so many bytes is not cut there.
 const CUT_WITHIN: usize = 1 << 16;
@@ -251,76 +252,21 @@ fn read_bytes<'b>(bytes: &'b [u8], buffer: &'b mut String, on_invalid: OnInvalid
     }
 }
 
-/// Units that are looked at together: nearly all are ASCII, even in many texts that are not.
-const BLOCK: usize = 16;
-
 /// Appends the UTF-8 of units of a character each (or of surrogates).
-fn transcode<U: Copy + Into<u32>>(units: &[U], buffer: &mut String, on_invalid: OnInvalid) -> Result<()> {
-    // SAFETY: nothing but whole characters is added.
-    let bytes = unsafe { buffer.as_mut_vec() };
-    let mut at = 0;
+fn transcode<U: Unit>(units: &[U], buffer: &mut String, on_invalid: OnInvalid) -> Result<()> {
+    let mut at = utf8::append(units, buffer);
     while at < units.len() {
-        bytes.reserve(4 * BLOCK);
-        let rest = &units[at..];
-        let mut end = bytes.len();
-        if let Some(block) = rest.first_chunk::<BLOCK>()
-            && !block.iter().fold(false, |any, &unit| any | is_surrogate(unit.into()))
-        {
-            if block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80 {
-                bytes.extend_from_slice(&block.map(|unit| unit.into() as u8));
-                at += BLOCK;
-                continue;
-            }
-            for &unit in block {
-                let (encoded, length) = utf8(unit.into());
-                // SAFETY: four bytes were reserved for each unit of the block, and no character takes more.
-                unsafe { bytes.as_mut_ptr().add(end).cast::<[u8; 4]>().write_unaligned(encoded) };
-                end += length;
-            }
-            at += BLOCK;
-        } else {
-            let block_end = at + rest.len().min(BLOCK);
-            while at < block_end {
-                let (character, taken) = match char::from_u32(units[at].into()) {
-                    Some(character) => (character, 1),
-                    None => surrogate(units, at, on_invalid)?,
-                };
-                let (encoded, length) = utf8(character as u32);
-                // SAFETY: as above.
-                unsafe { bytes.as_mut_ptr().add(end).cast::<[u8; 4]>().write_unaligned(encoded) };
-                end += length;
-                at += taken;
-            }
-        }
-        // SAFETY: inside the reserved room, and written up to there.
-        unsafe { bytes.set_len(end) };
+        let (character, taken) = surrogate(units, at, on_invalid)?;
+        buffer.push(character);
+        at += taken;
+        at += utf8::append(&units[at..], buffer);
     }
     Ok(())
 }
 
-#[inline(always)]
-fn is_surrogate(unit: u32) -> bool {
-    unit & !0x7ff == 0xd800
-}
-
-/// The bytes of a character in front of bytes that do not count, and how many they are. Only what is beyond U+FFFF
-/// branches: in text of several scripts, nothing tells the length of the next.
-#[inline(always)]
-fn utf8(code: u32) -> ([u8; 4], usize) {
-    let tail = |shift: u32| 0x80 | (code >> shift & 0x3f);
-    if code >= 0x1_0000 {
-        return ((0xf0 | code >> 18 | tail(12) << 8 | tail(6) << 16 | tail(0) << 24).to_le_bytes(), 4);
-    }
-    let two = 0xc0 | code >> 6 | tail(0) << 8;
-    let three = 0xe0 | code >> 12 | tail(6) << 8 | tail(0) << 16;
-    let longer = std::hint::select_unpredictable(code < 0x800, two, three);
-    let bytes = std::hint::select_unpredictable(code < 0x80, code, longer);
-    (bytes.to_le_bytes(), 1 + (code >= 0x80) as usize + (code >= 0x800) as usize)
-}
-
 /// What stands for the surrogate at `at`, and how many units it takes the place of.
 #[cold]
-fn surrogate<U: Copy + Into<u32>>(units: &[U], at: usize, on_invalid: OnInvalid) -> Result<(char, usize)> {
+fn surrogate<U: Unit>(units: &[U], at: usize, on_invalid: OnInvalid) -> Result<(char, usize)> {
     let unit = units[at].into();
     if on_invalid == OnInvalid::Strict {
         return Err(Error::InvalidText(format!("surrogate U+{unit:04X} at character {at}")));

@@ -72,12 +72,12 @@ impl Core {
         Ok(Options { special, on_invalid })
     }
 
-    pub(super) fn list<'py, T: Copy + Into<TokenId>>(
+    pub(super) fn list<'py, T: Copy + Sync + Into<TokenId>>(
         &self,
         py: Python<'py>,
         ids: &[T],
     ) -> PyResult<Bound<'py, PyList>> {
-        self.lists.list(py, ids, self.vocab_size())
+        lists::list(py, ids, self.vocab_size())
     }
 
     /// Calls `work` with one text as UTF-8.
@@ -127,20 +127,19 @@ impl Core {
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        threads: Option<Whole>,
+        threads: usize,
         options: &Options,
         (cut, alone): (Cut, usize),
         each: impl Fn(&mut R, &mut Session, &str, &dyn Interrupt) -> Result<()> + Sync,
         mut take: impl FnMut(Vec<(&Chunk, R)>, &Signals) -> Result<()> + Send,
     ) -> PyResult<()> {
-        let threads = options::threads(threads)?;
         let texts = self::texts(texts)?;
         let sources: Vec<Source> = texts.iter().map(Text::source).collect();
         let encoding = self.encoder.encoding();
         let safe_cut = |text: &str| safe_cut(encoding, &options.special, text, 0);
-        let find_cut = |document: usize, near| match (threads, cut) {
-            (1, _) | (_, Cut::Between) => None,
-            _ => sources[document].cut(near, safe_cut),
+        let find_cut = |document: usize, near| match cut {
+            Cut::Between => None,
+            Cut::Inside => sources[document].cut(near, safe_cut),
         };
         let each = |(session, buffer): &mut (Session, String), result: &mut R, source: Source, signals: &Signals| {
             source.with_text(buffer, options.on_invalid, |text| each(result, session, text, signals))
@@ -175,7 +174,7 @@ impl Core {
         &self,
         py: Python<'_>,
         texts: &Bound<'_, PyAny>,
-        threads: Option<Whole>,
+        threads: usize,
         options: &Options,
         alone: usize,
         take: impl FnMut(Vec<(&Chunk, Flat<T>)>, &Signals) -> Result<()> + Send,
@@ -196,6 +195,7 @@ impl Core {
         threads: Option<Whole>,
         options: &Options,
     ) -> PyResult<Ragged<'py>> {
+        let threads = options::threads(threads)?;
         let (mut tokens, mut offsets) = (Vec::<T>::new(), vec![0]);
         // One thread writes all ids where they stay; several write chunks, which are put together meanwhile.
         self.flat(py, texts, threads, options, usize::MAX, |ready, _| {
@@ -218,28 +218,29 @@ impl Core {
         Ok((array(py, tokens), PyArray1::from_vec(py, offsets)))
     }
 
-    pub(super) fn lists_of<'py, T: Token + Into<TokenId>>(
+    pub(super) fn lists_of<'py, T: Token + Sync + Into<TokenId>>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
         threads: Option<Whole>,
         options: &Options,
     ) -> PyResult<Bound<'py, PyList>> {
+        let threads = options::threads(threads)?;
         let all = PyList::empty(py).unbind();
         // The parts of a document so far.
-        let mut parts: Vec<T> = Vec::new();
+        let mut parts: Vec<Vec<T>> = Vec::new();
         let mut add = |py: Python<'_>, chunk: &Chunk, flat: Flat<T>| -> PyResult<()> {
             if chunk.is_part() {
-                parts.extend_from_slice(&flat.tokens);
+                parts.push(flat.tokens);
                 if chunk.to.is_none() {
-                    all.bind(py).append(self.hidden_list(py, &std::mem::take(&mut parts))?)?;
+                    self.append_list(all.bind(py), &std::mem::take(&mut parts), threads)?;
                 }
                 return Ok(());
             }
             let mut rest = &flat.tokens[..];
             for length in flat.lengths {
                 let (ids, after) = rest.split_at(length);
-                all.bind(py).append(self.hidden_list(py, ids)?)?;
+                self.append_list(all.bind(py), &[ids], 1)?;
                 rest = after;
             }
             Ok(())
@@ -255,10 +256,15 @@ impl Core {
         Ok(all)
     }
 
-    fn hidden_list<'py, T: Copy + Into<TokenId>>(&self, py: Python<'py>, ids: &[T]) -> PyResult<Bound<'py, PyList>> {
-        let list = self.list(py, ids)?;
+    fn append_list<T: Copy + Sync + Into<TokenId>>(
+        &self,
+        all: &Bound<'_, PyList>,
+        parts: &[impl AsRef<[T]> + Sync],
+        threads: usize,
+    ) -> PyResult<()> {
+        let list = lists::list_of_parts(all.py(), parts, self.vocab_size(), threads)?;
         lists::hide(&list);
-        Ok(list)
+        all.append(list)
     }
 
     pub(super) fn with_spans(
