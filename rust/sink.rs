@@ -73,6 +73,15 @@ pub trait Sink {
     }
 }
 
+/// With room for the ids of so much text, enough for nearly any; what is not used is never touched.
+pub fn with_room<T: Token>(bytes: usize) -> Vec<T> {
+    let mut ids = Vec::new();
+    if ids.try_reserve_exact(bytes / 2 + 8).is_ok() {
+        pages::advise_huge(ids.spare_capacity_mut());
+    }
+    ids
+}
+
 impl<T: Token> Sink for Vec<T> {
     #[inline]
     fn put<U: Token>(&mut self, ids: &[U]) {

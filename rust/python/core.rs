@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use super::encoding::Encoding;
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::strings::string;
-use super::work::{Cut, Ragged, Spans, array};
+use super::work::{Cut, Documents, Ragged, Spans, array};
 use crate::batch::CHUNK_BYTES;
 use crate::decode::Decoder;
 use crate::encode::{Encoder, Session};
@@ -203,10 +203,18 @@ impl Core {
             Ok(())
         };
         let mut all = Vec::new();
-        self.on_batch(py, texts, threads, &options, (Cut::Between, CHUNK_BYTES), each, |ready, _| {
-            all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
-            Ok(())
-        })?;
+        self.on_batch(
+            py,
+            &Documents::new(texts)?,
+            threads,
+            &options,
+            (Cut::Between, CHUNK_BYTES),
+            each,
+            |ready, _| {
+                all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
+                Ok(())
+            },
+        )?;
         let python_spans = |spans| {
             py.check_signals()?;
             self.python_spans(py, spans)
@@ -255,7 +263,7 @@ impl Core {
             Ok(())
         };
         let mut all: Vec<i64> = Vec::new();
-        self.on_batch(py, texts, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
+        self.on_batch(py, &Documents::new(texts)?, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
             for (chunk, mut counts) in ready {
                 if chunk.from > 0 {
                     counts[0] += all.pop().unwrap_or(0);

@@ -16,7 +16,7 @@ use crate::encode::Session;
 use crate::encoding::TokenId;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, Never};
-use crate::sink::{Ends, Sink, Token};
+use crate::sink::{self, Ends, Sink, Token};
 use crate::special::Special;
 
 /// Texts up to this size are encoded with the interpreter held: giving it up and taking it back
@@ -42,6 +42,24 @@ pub(super) struct Flat<T> {
 impl<T> Default for Flat<T> {
     fn default() -> Self {
         Flat { tokens: Vec::new(), lengths: Vec::new() }
+    }
+}
+
+/// The texts of a batch.
+pub(super) struct Documents<'py> {
+    _texts: Vec<Text<'py>>,
+    sources: Vec<Source>,
+}
+
+impl<'py> Documents<'py> {
+    pub fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let texts = self::texts(texts)?;
+        Ok(Documents { sources: texts.iter().map(Text::source).collect(), _texts: texts })
+    }
+
+    /// Of all texts in memory.
+    fn bytes(&self) -> usize {
+        self.sources.iter().map(Source::size).sum()
     }
 }
 
@@ -114,8 +132,7 @@ impl Core {
 
     /// The ids of one text.
     pub(super) fn ids<T: Token>(&self, py: Python<'_>, text: &Bound<'_, PyAny>, options: &Options) -> PyResult<Vec<T>> {
-        // Enough for nearly every text, so that it is asked for once.
-        self.encode_into(py, text, options, |bytes| Vec::with_capacity(bytes / 2 + 8))
+        self.encode_into(py, text, options, sink::with_room)
     }
 
     /// Calls `each` with every document of a batch, or part of one, and `take` with what that gave for chunks, in order,
@@ -126,15 +143,14 @@ impl Core {
     pub(super) fn on_batch<R: Send + Default>(
         &self,
         py: Python<'_>,
-        texts: &Bound<'_, PyAny>,
+        documents: &Documents<'_>,
         threads: usize,
         options: &Options,
         (cut, alone): (Cut, usize),
         each: impl Fn(&mut R, &mut Session, &str, &dyn Interrupt) -> Result<()> + Sync,
         mut take: impl FnMut(Vec<(&Chunk, R)>, &Signals) -> Result<()> + Send,
     ) -> PyResult<()> {
-        let texts = self::texts(texts)?;
-        let sources: Vec<Source> = texts.iter().map(Text::source).collect();
+        let sources = &documents.sources;
         let encoding = self.encoder.encoding();
         let safe_cut = |text: &str| safe_cut(encoding, &options.special, text, 0);
         let find_cut = |document: usize, near| match cut {
@@ -173,19 +189,23 @@ impl Core {
     fn flat<T: Token>(
         &self,
         py: Python<'_>,
-        texts: &Bound<'_, PyAny>,
+        documents: &Documents<'_>,
         threads: usize,
         options: &Options,
         alone: usize,
         take: impl FnMut(Vec<(&Chunk, Flat<T>)>, &Signals) -> Result<()> + Send,
     ) -> PyResult<()> {
+        let room_for = if threads == 1 { documents.bytes().min(alone) } else { CHUNK_BYTES };
         let each = |flat: &mut Flat<T>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
             let before = flat.tokens.len();
+            if flat.tokens.capacity() == 0 {
+                flat.tokens = sink::with_room(room_for);
+            }
             session.encode(text, &options.special, &mut flat.tokens, interrupt)?;
             flat.lengths.push(flat.tokens.len() - before);
             Ok(())
         };
-        self.on_batch(py, texts, threads, options, (Cut::Inside, alone), each, take)
+        self.on_batch(py, documents, threads, options, (Cut::Inside, alone), each, take)
     }
 
     pub(super) fn ragged<'py, T: Token + numpy::Element>(
@@ -195,15 +215,17 @@ impl Core {
         threads: Option<Whole>,
         options: &Options,
     ) -> PyResult<Ragged<'py>> {
-        let threads = options::threads(threads)?;
-        let (mut tokens, mut offsets) = (Vec::<T>::new(), vec![0]);
+        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
+        let mut offsets = Vec::with_capacity(documents.sources.len() + 1);
+        offsets.push(0);
         // One thread writes all ids where they stay; several write chunks, which are put together meanwhile.
-        self.flat(py, texts, threads, options, usize::MAX, |ready, _| {
+        let mut tokens: Vec<T> = if threads == 1 { Vec::new() } else { sink::with_room(documents.bytes()) };
+        self.flat(py, &documents, threads, options, usize::MAX, |ready, _| {
             for (chunk, flat) in ready {
-                if tokens.is_empty() {
+                if threads == 1 {
                     tokens = flat.tokens;
                 } else {
-                    tokens.extend_from_slice(&flat.tokens);
+                    tokens.put(&flat.tokens);
                 }
                 // Of a document that goes on, the end so far is where it goes on.
                 let end = if chunk.from > 0 { offsets.pop() } else { offsets.last().copied() };
@@ -225,7 +247,7 @@ impl Core {
         threads: Option<Whole>,
         options: &Options,
     ) -> PyResult<Bound<'py, PyList>> {
-        let threads = options::threads(threads)?;
+        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
         let all = PyList::empty(py).unbind();
         // The parts of a document so far.
         let mut parts: Vec<Vec<T>> = Vec::new();
@@ -245,7 +267,7 @@ impl Core {
             }
             Ok(())
         };
-        self.flat::<T>(py, texts, threads, options, LISTS_OF, |ready, signals| {
+        self.flat::<T>(py, &documents, threads, options, LISTS_OF, |ready, signals| {
             signals.attached(|py| {
                 py.check_signals()?;
                 ready.into_iter().try_for_each(|(chunk, flat)| add(py, chunk, flat))
