@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 use crate::pages;
 use crate::sink::{Token, bytes, bytes_mut};
-use crate::table::{Entry, LONGEST, Lookup, PieceTable, Reader, prefetch};
+use crate::table::{Entry, LONGEST, Lookup, MOST_ELSEWHERE, PieceTable, Reader, prefetch};
 
 /// Longer pieces are rare and mostly met once.
 pub const LONGEST_KEPT: usize = 512;
@@ -83,13 +83,15 @@ impl<T: Token> Cache<T> {
         let entry = match Entry::new(ids) {
             Some(entry) if piece.len() <= LONGEST => entry,
             _ => {
-                let Ok(count) = u8::try_from(ids.len()) else { return };
+                if ids.len() > MOST_ELSEWHERE {
+                    return;
+                }
                 let of = if piece.len() > LONGEST { piece } else { &[] };
                 let Some((position, record)) = self.ring.push(size_of_val(ids) + of.len()) else { return };
                 let (to_of, to_ids) = record.split_at_mut(of.len());
                 to_of.copy_from_slice(of);
                 to_ids.copy_from_slice(bytes(ids));
-                Entry::elsewhere(position, count)
+                Entry::elsewhere(position, ids.len())
             }
         };
         self.until_full = self.until_full.saturating_sub(1);

@@ -294,7 +294,7 @@ impl<T: Token> Scratch<T> {
 
 impl<T: Token> Batch<T> {
     /// Sends for the line of memory that may hold the ids of each piece; and for where else they are, if they are.
-    #[inline(always)]
+    #[inline(never)] // a function of its own has the registers for its loop, and so has the next
     fn look_up(&mut self, text: &[u8], cache: &Cache<T>) {
         let reader = cache.reader();
         self.long.clear();
@@ -312,31 +312,31 @@ impl<T: Token> Batch<T> {
     }
 
     /// Puts the ids of pieces from `first` on, until one is not in the cache, and returns how many were.
-    #[inline(always)]
+    #[inline(never)]
     fn put_known(&mut self, first: usize, text: &[u8], cache: &Cache<T>) -> usize {
-        let reader = cache.reader();
-        let pieces = self.boundaries.count();
-        let mut end = self.end;
-        for (number, lookup) in (first..pieces).zip(&self.lookups[first..pieces]) {
+        let (lookups, reader) = (&self.lookups[first..self.boundaries.count()], cache.reader());
+        let (ids, mut end) = (&mut self.ids[..], self.end);
+        let mut left = lookups.iter();
+        let known = loop {
+            let Some(lookup) = left.next() else { break lookups.len() };
             if let Some(entry) = reader.get(lookup)
                 && entry.is_here()
             {
                 // SAFETY: `ids` has room for `LONGEST_KEPT` ids of each piece of a batch and for an entry behind them,
                 // and no entry says more of a piece.
-                let room = unsafe { self.ids.get_unchecked_mut(end..end + ROOM_OF_AN_ENTRY) };
-                T::unpack(entry.words(), room);
+                T::unpack(entry.words(), unsafe { ids.get_unchecked_mut(end..end + ROOM_OF_AN_ENTRY) });
                 end += entry.count();
                 continue;
             }
-            let (start, to) = self.boundaries.piece(number);
-            let Some(count) = cache.find_far(lookup, &text[start..to], &mut self.ids[end..]) else {
-                self.end = end;
-                return number - first;
-            };
-            end += count;
-        }
+            let known = lookups.len() - left.len() - 1;
+            let (start, to) = self.boundaries.piece(first + known);
+            match cache.find_far(lookup, &text[start..to], &mut ids[end..]) {
+                Some(count) => end += count,
+                None => break known,
+            }
+        };
         self.end = end;
-        pieces - first
+        known
     }
 
     /// Appends ids, and returns where they are.

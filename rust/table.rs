@@ -36,6 +36,9 @@ impl PartialEq for Key {
     }
 }
 
+/// The most ids that an entry can lead to.
+pub const MOST_ELSEWHERE: usize = (1 << 7) - 1;
+
 const HASHED: u64 = 0xff;
 
 /// A key, and which bucket of a table it belongs to.
@@ -45,18 +48,18 @@ pub struct Lookup {
     place: usize,
 }
 
-/// The ids of a piece, seven of 16 bits or three of 32; or where they are, in 64. In the top byte is the number of ids, and below
-/// it, whether they are elsewhere.
+/// The ids of a piece, seven of 16 bits or three of 32; or where they are, in 64. In the top bit is whether they are elsewhere,
+/// in the seven bits below it the number of ids.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
     low: u64,
     high: u64,
 }
 
-const ELSEWHERE: u64 = 1 << 48;
+const ELSEWHERE: u64 = 1 << 63;
 
 /// In the first entry of a bucket: some of its entries may be in other buckets.
-const FULL: u64 = 1 << 49;
+const FULL: u64 = 1 << 48;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -65,8 +68,10 @@ struct Bucket {
     entries: [Entry; 2],
 }
 
-/// A larger budget is not used up.
-const MOST: usize = 1 << 36;
+/// Bits of a hash that name a bucket, of which a table uses as many as it has buckets for. A larger budget than for all of
+/// them, 1 GB, is not used up.
+const PLACE_BITS: u32 = 24;
+const MOST: usize = size_of::<Bucket>() << PLACE_BITS;
 
 pub struct PieceTable {
     /// The memory: zeros, so that the system provides it only as it is used. No piece is empty, so no key is
@@ -76,8 +81,6 @@ pub struct PieceTable {
     first: usize,
     /// A power of two.
     buckets: usize,
-    /// What leaves so many bits of a hash as a bucket's number has.
-    shift: u32,
 }
 
 /// Bits to keep of 16 bytes, by the length of the piece that begins there.
@@ -120,6 +123,7 @@ impl Key {
     }
 
     /// The key of a piece of more than [`LONGEST`] bytes: others may have the same.
+    #[inline(never)]
     pub fn hashed(piece: &[u8]) -> Key {
         // Not the length as it is, which could undo what the first byte does.
         let mut key = Key { front: (piece.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15), back: 0 };
@@ -159,15 +163,15 @@ impl Entry {
         Some(Entry { low: all as u64, high: (all >> 64) as u64 | (ids.len() as u64) << 56 })
     }
 
-    /// `count` ids, and at `position` something that leads to them.
-    pub fn elsewhere(position: u64, count: u8) -> Entry {
+    /// `count` ids, at most [`MOST_ELSEWHERE`], and at `position` something that leads to them.
+    pub fn elsewhere(position: u64, count: usize) -> Entry {
         Entry { low: position, high: ELSEWHERE | (count as u64) << 56 }
     }
 
     /// How many ids the piece has.
     #[inline(always)]
     pub fn count(self) -> usize {
-        (self.high >> 56) as usize
+        ((self.high & !ELSEWHERE) >> 56) as usize
     }
 
     /// Whether it holds the ids itself.
@@ -196,8 +200,7 @@ impl PieceTable {
         let align = if buckets * size_of::<Bucket>() >= pages::HUGE { pages::HUGE } else { align_of::<Bucket>() };
         let words = vec![0u64; (buckets * size_of::<Bucket>() + align) / size_of::<u64>()];
         let first = (words.as_ptr() as usize).next_multiple_of(align) - words.as_ptr() as usize;
-        let shift = 64 - buckets.ilog2();
-        let table = PieceTable { words, first: first / size_of::<u64>(), buckets, shift };
+        let table = PieceTable { words, first: first / size_of::<u64>(), buckets };
         pages::advise_huge(table.buckets());
         table
     }
@@ -238,7 +241,7 @@ impl PieceTable {
     /// To look up several keys.
     #[inline(always)]
     pub fn reader(&self) -> Reader<'_> {
-        Reader { buckets: self.buckets(), shift: self.shift }
+        Reader { buckets: self.buckets() }
     }
 
     pub fn look_up(&self, key: Key) -> Lookup {
@@ -283,15 +286,15 @@ impl Bucket {
 /// A table as it is now.
 #[derive(Clone, Copy)]
 pub struct Reader<'t> {
+    /// A power of two.
     buckets: &'t [Bucket],
-    shift: u32,
 }
 
 impl Reader<'_> {
     /// Sends for the line of memory that may hold the entry of `key`. What it gives is for this table only.
     #[inline(always)]
     pub fn look_up(self, key: Key) -> Lookup {
-        let place = (key.hash() >> self.shift) as usize;
+        let place = self.place(key.hash());
         prefetch(self.buckets.as_ptr().wrapping_add(place));
         Lookup { key, place }
     }
@@ -299,7 +302,7 @@ impl Reader<'_> {
     /// What the bucket of the key says of it.
     #[inline(always)]
     pub fn get(self, lookup: &Lookup) -> Option<Entry> {
-        let bucket = self.buckets.get(lookup.place)?;
+        let bucket = self.bucket(lookup.place);
         // Which of the two it is cannot be guessed: no branch on it.
         let at = (bucket.keys[1] == lookup.key) as usize;
         (bucket.keys[at] == lookup.key).then(|| bucket.entries[at])
@@ -307,16 +310,27 @@ impl Reader<'_> {
 
     /// What another bucket says of a key that its own bucket does not have.
     pub fn get_other(self, lookup: &Lookup) -> Option<Entry> {
-        if self.buckets.get(lookup.place)?.entries[0].high & FULL == 0 {
+        if self.bucket(lookup.place).entries[0].high & FULL == 0 {
             return None;
         }
-        let bucket = self.buckets.get(self.other_place(lookup.key))?;
+        let bucket = self.bucket(self.other_place(lookup.key));
         let at = bucket.keys.iter().position(|&there| there == lookup.key)?;
         Some(bucket.entries[at])
     }
 
+    #[inline(always)]
+    fn place(self, hash: u64) -> usize {
+        (hash >> (u64::BITS - PLACE_BITS)) as usize & (self.buckets.len() - 1)
+    }
+
     fn other_place(self, key: Key) -> usize {
-        (key.hash().wrapping_mul(0xA076_1D64_78BD_642F) >> self.shift) as usize
+        self.place(key.hash().wrapping_mul(0xA076_1D64_78BD_642F))
+    }
+
+    #[inline(always)]
+    fn bucket(&self, place: usize) -> &Bucket {
+        // SAFETY: there is a bucket at least, and their number is a power of two.
+        unsafe { self.buckets.get_unchecked(place & (self.buckets.len() - 1)) }
     }
 }
 
