@@ -68,7 +68,7 @@ impl<T: Token> Cache<T> {
         let entry = self.table.get(lookup)?;
         let (count, of) = (entry.count(), if piece.len() > LONGEST { piece } else { &[] });
         if entry.is_here() {
-            T::unpack(entry.words(), room);
+            entry.put(room);
             return Some(count);
         }
         let length = of.len() + (count * size_of::<T>()).next_multiple_of(CHUNK);
@@ -188,10 +188,14 @@ mod tests {
 
     use super::*;
     use crate::encoding::TokenId;
-    use crate::table::Key;
+    use crate::table::{Key, Keys};
 
     fn look_up<T: Token>(cache: &Cache<T>, piece: &[u8]) -> Lookup {
-        cache.table.look_up(if piece.len() > LONGEST { Key::hashed(piece) } else { Key::new(piece, 0, piece.len()) })
+        cache.table.look_up(if piece.len() > LONGEST {
+            Key::hashed(piece)
+        } else {
+            Keys::new(piece).short(0, piece.len())
+        })
     }
 
     fn find<T: Token>(cache: &Cache<T>, lookup: &Lookup, piece: &[u8]) -> Option<Vec<T>> {

@@ -19,7 +19,7 @@ use crate::merge::Merger;
 use crate::pretokenize::Boundaries;
 use crate::sink::{Sink, Token};
 use crate::special::{Segment, Special};
-use crate::table::{Key, LONGEST, Lookup, ROOM_OF_AN_ENTRY};
+use crate::table::{Key, Keys, LONGEST, Lookup, ROOM_OF_AN_ENTRY};
 
 /// What one thread may keep of merged pieces, where the caller names no budget. `rust/DESIGN.md` has the figures.
 const DEFAULT_BYTES: usize = 32 << 20;
@@ -294,13 +294,13 @@ impl<T: Token> Scratch<T> {
 
 impl<T: Token> Batch<T> {
     /// Sends for the line of memory that may hold the ids of each piece; and for where else they are, if they are.
-    #[inline(never)] // a function of its own has the registers for its loop, and so has the next
+    #[inline(never)] // with the registers for its loop, and so the next
     fn look_up(&mut self, text: &[u8], cache: &Cache<T>) {
-        let reader = cache.reader();
+        let (reader, keys) = (cache.reader(), Keys::new(text));
         self.long.clear();
         for (number, ((start, end), lookup)) in self.boundaries.pieces().zip(&mut self.lookups).enumerate() {
             *lookup = reader.look_up(if end - start <= LONGEST {
-                Key::new(text, start, end - start)
+                keys.short(start, end)
             } else {
                 self.long.push(number as u16);
                 Key::hashed(&text[start..end])
@@ -324,7 +324,7 @@ impl<T: Token> Batch<T> {
             {
                 // SAFETY: `ids` has room for `LONGEST_KEPT` ids of each piece of a batch and for an entry behind them,
                 // and no entry says more of a piece.
-                T::unpack(entry.words(), unsafe { ids.get_unchecked_mut(end..end + ROOM_OF_AN_ENTRY) });
+                entry.put(unsafe { ids.get_unchecked_mut(end..end + ROOM_OF_AN_ENTRY) });
                 end += entry.count();
                 continue;
             }

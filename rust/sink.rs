@@ -9,9 +9,6 @@ pub trait Token: Copy + Default + PartialEq + Send + 'static {
     fn from_id(id: TokenId) -> Self;
 
     fn id(self) -> TokenId;
-
-    /// Writes 16 bytes of ids, the first in the lowest bits, to the start of `room`, if it has a place for each.
-    fn unpack(words: [u64; 2], room: &mut [Self]);
 }
 
 impl Token for u16 {
@@ -22,15 +19,6 @@ impl Token for u16 {
     fn id(self) -> TokenId {
         self.into()
     }
-
-    #[inline(always)]
-    fn unpack([low, high]: [u64; 2], room: &mut [Self]) {
-        let four = |word: u64| [word as u16, (word >> 16) as u16, (word >> 32) as u16, (word >> 48) as u16];
-        let ([a, b, c, d], [e, f, g, h]) = (four(low), four(high));
-        if let Some(room) = room.first_chunk_mut() {
-            *room = [a, b, c, d, e, f, g, h];
-        }
-    }
 }
 
 impl Token for u32 {
@@ -40,13 +28,6 @@ impl Token for u32 {
 
     fn id(self) -> TokenId {
         self
-    }
-
-    #[inline(always)]
-    fn unpack([low, high]: [u64; 2], room: &mut [Self]) {
-        if let Some(room) = room.first_chunk_mut() {
-            *room = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
-        }
     }
 }
 

@@ -11,13 +11,12 @@
 //! keeps what came lately. (Two buckets to choose from lose few entries where one loses many: Azar et al. 1994.)
 
 use crate::pages;
-use crate::sink::Token;
+use crate::sink::{self, Token};
 
 /// The longest piece that is its own key.
 pub const LONGEST: usize = 15;
 
-/// Ids that [`Token::unpack`] writes of an entry, whatever it holds: seven of 16 bits or three of 32, and the last place,
-/// in which the entry has its number of ids.
+/// Places that [`Entry::put`] writes to, of 16 bits each (or half as many of 32).
 pub const ROOM_OF_AN_ENTRY: usize = size_of::<Entry>() / size_of::<u16>();
 
 /// A piece of 1 to [`LONGEST`] bytes, zeros behind it, its length in the last byte; or a hash of a longer one,
@@ -29,10 +28,8 @@ pub struct Key {
 }
 
 impl PartialEq for Key {
-    // Derived, it would branch between the two: which of a bucket's entries it is cannot be guessed.
-    #[inline(always)]
     fn eq(&self, other: &Key) -> bool {
-        (self.front ^ other.front) | (self.back ^ other.back) == 0
+        self.difference(other) == 0
     }
 }
 
@@ -48,18 +45,18 @@ pub struct Lookup {
     place: usize,
 }
 
-/// The ids of a piece, seven of 16 bits or three of 32; or where they are, in 64. In the top bit is whether they are elsewhere,
-/// in the seven bits below it the number of ids.
+/// The ids of a piece as memory has them, seven of 16 bits or three of 32; or where they are, in 64. In the last byte is the
+/// number of ids and, in its top bit, whether they are elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(align(8))]
 pub struct Entry {
-    low: u64,
-    high: u64,
+    bytes: [u8; 16],
 }
 
-const ELSEWHERE: u64 = 1 << 63;
+const ELSEWHERE: u8 = 1 << 7;
 
-/// In the first entry of a bucket: some of its entries may be in other buckets.
-const FULL: u64 = 1 << 48;
+/// In the last byte but one of a bucket's first entry: some of the bucket's entries may be in other buckets.
+const FULL: u8 = 1;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -95,35 +92,47 @@ static MASKS: [[u64; 2]; LONGEST + 1] = {
     masks
 };
 
-impl Key {
-    /// The key of the piece of `length` bytes at `start` of `text`; `length` is 1 to [`LONGEST`].
+/// The keys of the pieces of a text.
+#[derive(Clone, Copy)]
+pub struct Keys<'t> {
+    text: &'t [u8],
+    /// From a start below this, 16 bytes can be read.
+    end: usize,
+}
+
+impl<'t> Keys<'t> {
+    pub fn new(text: &'t [u8]) -> Self {
+        Keys { text, end: text.len().saturating_sub(size_of::<Key>() - 1) }
+    }
+
+    /// The key of the piece from `start` to `end`, which has 1 to [`LONGEST`] bytes; for a longer one it means nothing.
     #[inline(always)]
-    pub fn new(text: &[u8], start: usize, length: usize) -> Key {
-        let bytes = if start < text.len().saturating_sub(size_of::<Key>() - 1) {
+    pub fn short(self, start: usize, end: usize) -> Key {
+        let bytes = if start < self.end {
             // SAFETY: there are 16 bytes at least from `start` on.
-            u128::from_le_bytes(unsafe { *text.as_ptr().add(start).cast() })
+            u128::from_le_bytes(unsafe { *self.text.as_ptr().add(start).cast() })
         } else {
-            Self::at_the_end(text, start, length)
+            self.at_the_end(start)
         };
-        let [front_mask, back_mask] = MASKS[length % MASKS.len()];
-        Key { front: bytes as u64 & front_mask, back: (bytes >> 64) as u64 & back_mask | (length as u64) << 56 }
+        let length = end.wrapping_sub(start) % MASKS.len();
+        let [front, back] = MASKS[length];
+        Key { front: bytes as u64 & front, back: (bytes >> 64) as u64 & back | (length as u64) << 56 }
     }
 
-    /// Nothing beyond the text is read.
-    #[cold]
-    #[inline(never)]
-    fn at_the_end(text: &[u8], start: usize, length: usize) -> u128 {
-        if let Some(last) = text.last_chunk() {
+    /// The bytes from `start` on, and zeros.
+    #[inline(always)]
+    fn at_the_end(self, start: usize) -> u128 {
+        let Keys { text, .. } = self;
+        match text.last_chunk() {
             // The last 16 bytes, moved down.
-            return u128::from_le_bytes(*last) >> (8 * (start + 16 - text.len()));
+            Some(last) => u128::from_le_bytes(*last) >> (8 * (start + 16 - text.len()).min(15)),
+            None => text[start..].iter().rev().fold(0, |all, &byte| all << 8 | byte as u128),
         }
-        let mut bytes = [0; 16];
-        bytes[..length].copy_from_slice(&text[start..start + length]);
-        u128::from_le_bytes(bytes)
     }
+}
 
+impl Key {
     /// The key of a piece of more than [`LONGEST`] bytes: others may have the same.
-    #[inline(never)]
     pub fn hashed(piece: &[u8]) -> Key {
         // Not the length as it is, which could undo what the first byte does.
         let mut key = Key { front: (piece.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15), back: 0 };
@@ -147,6 +156,12 @@ impl Key {
         self.front.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(self.back.wrapping_mul(0xD6E8_FEB8_6659_FD93))
     }
 
+    /// 0 for the same key.
+    #[inline(always)]
+    fn difference(&self, other: &Key) -> u64 {
+        (self.front ^ other.front) | (self.back ^ other.back)
+    }
+
     fn is_none(self) -> bool {
         self.back == 0
     }
@@ -155,41 +170,46 @@ impl Key {
 impl Entry {
     /// `None` for more ids than fit.
     pub fn new<T: Token>(ids: &[T]) -> Option<Entry> {
-        let bits = 8 * size_of::<T>();
-        if (ids.len() + 1) * bits > 128 {
-            return None;
-        }
-        let all = ids.iter().rev().fold(0, |all: u128, id| all << bits | id.id() as u128);
-        Some(Entry { low: all as u64, high: (all >> 64) as u64 | (ids.len() as u64) << 56 })
+        let mut bytes = [0; 16];
+        bytes[..size_of::<Entry>() - size_of::<T>()].get_mut(..size_of_val(ids))?.copy_from_slice(sink::bytes(ids));
+        bytes[15] = ids.len() as u8;
+        Some(Entry { bytes })
     }
 
     /// `count` ids, at most [`MOST_ELSEWHERE`], and at `position` something that leads to them.
     pub fn elsewhere(position: u64, count: usize) -> Entry {
-        Entry { low: position, high: ELSEWHERE | (count as u64) << 56 }
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&position.to_ne_bytes());
+        bytes[15] = ELSEWHERE | count as u8;
+        Entry { bytes }
     }
 
     /// How many ids the piece has.
     #[inline(always)]
-    pub fn count(self) -> usize {
-        ((self.high & !ELSEWHERE) >> 56) as usize
+    pub fn count(&self) -> usize {
+        (self.bytes[15] & !ELSEWHERE) as usize
     }
 
     /// Whether it holds the ids itself.
     #[inline(always)]
-    pub fn is_here(self) -> bool {
-        self.high & ELSEWHERE == 0
+    pub fn is_here(&self) -> bool {
+        self.bytes[15] & ELSEWHERE == 0
     }
 
-    /// What [`Token::unpack`] takes.
+    /// Writes the ids to the start of `room`, and something behind them: [`ROOM_OF_AN_ENTRY`] in all, if there are as many
+    /// places.
     #[inline(always)]
-    pub fn words(self) -> [u64; 2] {
-        [self.low, self.high]
+    pub fn put<T: Token>(&self, room: &mut [T]) {
+        if let Some(room) = sink::bytes_mut(room).first_chunk_mut() {
+            *room = self.bytes;
+        }
     }
 
     /// What [`Entry::elsewhere`] was told.
     #[inline(always)]
-    pub fn position(self) -> u64 {
-        self.low
+    pub fn position(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.bytes;
+        u64::from_ne_bytes([a, b, c, d, e, f, g, h])
     }
 }
 
@@ -249,7 +269,8 @@ impl PieceTable {
     }
 
     pub fn get(&self, lookup: &Lookup) -> Option<Entry> {
-        self.reader().get(lookup).or_else(|| self.reader().get_other(lookup))
+        let reader = self.reader();
+        reader.get(lookup).or_else(|| reader.get_other(lookup)).copied()
     }
 
     pub fn insert(&mut self, lookup: &Lookup, entry: Entry) {
@@ -263,7 +284,7 @@ impl PieceTable {
             own.put(at, key, entry);
             return;
         }
-        own.entries[0].high |= FULL;
+        own.entries[0].bytes[14] |= FULL;
         if let Some(at) = same(&buckets[other]).or_else(|| free(&buckets[other])) {
             buckets[other].put(at, key, entry);
             return;
@@ -277,9 +298,10 @@ impl PieceTable {
 impl Bucket {
     /// The mark stays.
     fn put(&mut self, at: usize, key: Key, entry: Entry) {
-        let mark = self.entries[at].high & FULL;
+        let mark = self.entries[at].bytes[14] & FULL;
         self.keys[at] = key;
-        self.entries[at] = Entry { high: entry.high & !FULL | mark, ..entry };
+        self.entries[at] = entry;
+        self.entries[at].bytes[14] = mark;
     }
 }
 
@@ -301,21 +323,21 @@ impl Reader<'_> {
 
     /// What the bucket of the key says of it.
     #[inline(always)]
-    pub fn get(self, lookup: &Lookup) -> Option<Entry> {
+    pub fn get(&self, lookup: &Lookup) -> Option<&Entry> {
         let bucket = self.bucket(lookup.place);
         // Which of the two it is cannot be guessed: no branch on it.
         let at = (bucket.keys[1] == lookup.key) as usize;
-        (bucket.keys[at] == lookup.key).then(|| bucket.entries[at])
+        (bucket.keys[at] == lookup.key).then_some(&bucket.entries[at])
     }
 
     /// What another bucket says of a key that its own bucket does not have.
-    pub fn get_other(self, lookup: &Lookup) -> Option<Entry> {
-        if self.bucket(lookup.place).entries[0].high & FULL == 0 {
+    pub fn get_other(&self, lookup: &Lookup) -> Option<&Entry> {
+        if self.bucket(lookup.place).entries[0].bytes[14] & FULL == 0 {
             return None;
         }
         let bucket = self.bucket(self.other_place(lookup.key));
         let at = bucket.keys.iter().position(|&there| there == lookup.key)?;
-        Some(bucket.entries[at])
+        Some(&bucket.entries[at])
     }
 
     #[inline(always)]
