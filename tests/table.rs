@@ -8,7 +8,7 @@ use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
 use bpeline::merge::Merger;
 use bpeline::sink::Token;
-use bpeline::table::{Entry, Key, Keys, LONGEST, PieceTable, ROOM_OF_AN_ENTRY};
+use bpeline::table::{Entry, Key, Keys, LONGEST, MOST_ELSEWHERE, PieceTable, ROOM_OF_AN_ENTRY};
 use proptest::prelude::*;
 
 /// The ids of an entry that holds them itself.
@@ -89,8 +89,8 @@ fn entries_hold_some_ids_or_a_position() {
     assert_eq!(ids::<u16>(Entry::new(&[u16::MAX; 7]).unwrap()), [u16::MAX; 7]);
     assert_eq!(ids::<u32>(Entry::new(&[(1 << 24) - 1, 0, 7u32]).unwrap()), [(1 << 24) - 1, 0, 7]);
     let position = (1 << 40) + 5;
-    let entry = Entry::elsewhere(position, 255);
-    assert!(!entry.is_here() && entry.position() == position && entry.count() == 255);
+    let entry = Entry::elsewhere(position, MOST_ELSEWHERE);
+    assert!(!entry.is_here() && entry.position() == position && entry.count() == MOST_ELSEWHERE);
 }
 
 /// A collision costs a merge each time; these came from a length that undid what the first byte did.
