@@ -110,7 +110,7 @@ impl<T: Token> Cache<T> {
 
 /// How many more entries make a table just grown too full: about half of all its places then hold one.
 fn room(table: &PieceTable) -> usize {
-    table.bytes() / 32 / 8 * 3
+    table.bytes() / 32 / 8
 }
 
 /// The newest records, as many as there is room for.
