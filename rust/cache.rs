@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 use crate::pages;
 use crate::sink::{Token, bytes, bytes_mut};
-use crate::table::{Entry, LONGEST, Lookup, MOST_ELSEWHERE, PieceTable, Reader, prefetch};
+use crate::table::{Entry, LONGEST, Lookup, MOST, MOST_ELSEWHERE, PieceTable, Reader, prefetch};
 
 /// Longer pieces are rare and mostly met once.
 pub const LONGEST_KEPT: usize = 512;
@@ -71,6 +71,10 @@ impl<T: Token> Cache<T> {
             entry.put(room);
             return Some(count);
         }
+        // A longer piece with the same key may begin with this one.
+        if entry.length() as usize != piece.len() {
+            return None;
+        }
         let length = of.len() + (count * size_of::<T>()).next_multiple_of(CHUNK);
         let (found, ids) = self.ring.get(entry.position(), length)?.split_at(of.len());
         let room = bytes_mut(room).as_chunks_mut::<CHUNK>().0;
@@ -91,7 +95,7 @@ impl<T: Token> Cache<T> {
                 let (to_of, to_ids) = record.split_at_mut(of.len());
                 to_of.copy_from_slice(of);
                 to_ids.copy_from_slice(bytes(ids));
-                Entry::elsewhere(position, ids.len())
+                Entry::elsewhere(position, piece.len() as u16, ids.len())
             }
         };
         self.until_full = self.until_full.saturating_sub(1);
@@ -123,9 +127,9 @@ struct Ring {
 }
 
 impl Ring {
-    /// As large as fits into `budget`.
+    /// As large as fits into `budget`, up to a limit.
     fn new(budget: usize) -> Self {
-        Ring { bytes: Vec::new(), capacity: (budget + 1).next_power_of_two() / 2, end: 0 }
+        Ring { bytes: Vec::new(), capacity: (budget.min(MOST) + 1).next_power_of_two() / 2, end: 0 }
     }
 
     fn place(&self, position: u64) -> usize {
@@ -239,12 +243,28 @@ mod tests {
         whatever_it_finds_is_what_was_inserted::<u32>(1 << 21);
     }
 
+    fn a_key_that_two_pieces_share_is_no_proof<T: Token + Debug>() {
+        let of = b"a piece of text, and long";
+        let mut cache = Cache::<T>::new(1 << 20);
+        let lookup = look_up(&cache, of);
+        let ids = [1, 2].map(T::from_id);
+        cache.insert(&lookup, of, &ids);
+        for other in [&b"a piece of text, not same"[..], b"a piece of text, and", b"a piece of text, and longer"] {
+            assert_eq!(find(&cache, &lookup, other), None);
+        }
+        assert_eq!(find(&cache, &lookup, of), Some(ids.to_vec()));
+    }
+
     #[test]
-    fn a_key_that_two_pieces_share_is_no_proof() {
-        let mut cache = Cache::<u16>::new(1 << 20);
-        let lookup = look_up(&cache, b"a piece of text, and long");
-        cache.insert(&lookup, b"a piece of text, and long", &[1, 2]);
-        assert_eq!(find(&cache, &lookup, b"a piece of text, not same"), None);
-        assert_eq!(find(&cache, &lookup, b"a piece of text, and long"), Some(vec![1, 2]));
+    fn a_key_that_two_pieces_share_is_no_proof_in_either_width() {
+        a_key_that_two_pieces_share_is_no_proof::<u16>();
+        a_key_that_two_pieces_share_is_no_proof::<u32>();
+    }
+
+    #[test]
+    fn any_budget_is_taken() {
+        for budget in [1 << 36, 1 << 62, usize::MAX] {
+            assert!(Cache::<u16>::new(budget).ring.capacity <= MOST);
+        }
     }
 }

@@ -45,8 +45,8 @@ pub struct Lookup {
     place: usize,
 }
 
-/// The ids of a piece as memory has them, seven of 16 bits or three of 32; or where they are, in 64. In the last byte is the
-/// number of ids and, in its top bit, whether they are elsewhere.
+/// The ids of a piece as memory has them, seven of 16 bits or three of 32; or where they are, in 64, and the piece's length,
+/// in 16. In the last byte is the number of ids and, in its top bit, whether they are elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(align(8))]
 pub struct Entry {
@@ -68,7 +68,7 @@ struct Bucket {
 /// Bits of a hash that name a bucket, of which a table uses as many as it has buckets for. A larger budget than for all of
 /// them, 1 GB, is not used up.
 const PLACE_BITS: u32 = 24;
-const MOST: usize = size_of::<Bucket>() << PLACE_BITS;
+pub const MOST: usize = size_of::<Bucket>() << PLACE_BITS;
 
 pub struct PieceTable {
     /// The memory: zeros, so that the system provides it only as it is used. No piece is empty, so no key is
@@ -176,10 +176,11 @@ impl Entry {
         Some(Entry { bytes })
     }
 
-    /// `count` ids, at most [`MOST_ELSEWHERE`], and at `position` something that leads to them.
-    pub fn elsewhere(position: u64, count: usize) -> Entry {
+    /// `count` ids, at most [`MOST_ELSEWHERE`], of a piece of `length` bytes, and at `position` something that leads to them.
+    pub fn elsewhere(position: u64, length: u16, count: usize) -> Entry {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&position.to_ne_bytes());
+        bytes[8..10].copy_from_slice(&length.to_ne_bytes());
         bytes[15] = ELSEWHERE | count as u8;
         Entry { bytes }
     }
@@ -210,6 +211,12 @@ impl Entry {
     pub fn position(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.bytes;
         u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    /// What [`Entry::elsewhere`] was told.
+    #[inline(always)]
+    pub fn length(&self) -> u16 {
+        u16::from_ne_bytes([self.bytes[8], self.bytes[9]])
     }
 }
 

@@ -54,3 +54,15 @@ proptest! {
         }
     }
 }
+
+/// The second begins the first and has the same key: made for it, by an attacker who found that the record of the first then
+/// answered for the second.
+#[test]
+fn a_piece_is_not_taken_for_one_that_it_begins() {
+    let whole = "tTokiWUsyfbjnSbfOjzLJEURctulBjdjAAEAAAAAAAAAAAAdtQCjhBchUHtIjKODuuJZUahjljhCCupgxZFZptCgAADAAAAhKPzIYwBsgZetTuD";
+    let front = &whole[..47];
+    let encoder = Encoder::new(builtin::load("gpt2").unwrap().into(), None);
+    for text in [whole, front, whole, front] {
+        assert_eq!(encode(&encoder, text), encode_by_pieces(text));
+    }
+}

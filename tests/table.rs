@@ -74,11 +74,11 @@ proptest! {
             found.count()
         };
         let before = found(&table);
-        // Half full, it has nearly all.
-        prop_assert!(entries.len() > table.bytes() / 64 || before * 10 >= entries.len() * 9, "{} of {}", before, entries.len());
+        // Half full, it has most, however small it is.
+        prop_assert!(entries.len() > table.bytes() / 64 || before * 4 >= entries.len() * 3, "{} of {}", before, entries.len());
         if grown {
             table = table.grown(table.bytes() * 4);
-            prop_assert!(found(&table) * 10 >= before * 9, "{} of {}", found(&table), before);
+            prop_assert!(found(&table) * 4 >= before * 3, "{} of {}", found(&table), before);
         }
     }
 }
@@ -89,8 +89,10 @@ fn entries_hold_some_ids_or_a_position() {
     assert_eq!(ids::<u16>(Entry::new(&[u16::MAX; 7]).unwrap()), [u16::MAX; 7]);
     assert_eq!(ids::<u32>(Entry::new(&[(1 << 24) - 1, 0, 7u32]).unwrap()), [(1 << 24) - 1, 0, 7]);
     let position = (1 << 40) + 5;
-    let entry = Entry::elsewhere(position, MOST_ELSEWHERE);
-    assert!(!entry.is_here() && entry.position() == position && entry.count() == MOST_ELSEWHERE);
+    let entry = Entry::elsewhere(position, 512, MOST_ELSEWHERE);
+    assert!(
+        !entry.is_here() && entry.position() == position && entry.length() == 512 && entry.count() == MOST_ELSEWHERE
+    );
 }
 
 /// A collision costs a merge each time; these came from a length that undid what the first byte did.
