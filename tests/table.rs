@@ -74,13 +74,24 @@ proptest! {
             found.count()
         };
         let before = found(&table);
-        // Half full, it has most, however small it is.
-        prop_assert!(entries.len() > table.bytes() / 64 || before * 4 >= entries.len() * 3, "{} of {}", before, entries.len());
         if grown {
             table = table.grown(table.bytes() * 4);
-            prop_assert!(found(&table) * 4 >= before * 3, "{} of {}", found(&table), before);
+            // It may lose some on the way, where many meet.
+            let after = found(&table);
+            prop_assert!(after <= before && after * 4 >= before * 3, "{} of {}", after, before);
         }
     }
+}
+
+/// With one bucket to choose from, or a neighbour's free place, a tenth was lost.
+#[test]
+fn half_full_it_has_nearly_all() {
+    let mut table = PieceTable::new(1 << 18);
+    let pieces: Vec<String> = (0..table.bytes() / 64).map(|number| format!(" {number}")).collect();
+    let lookups: Vec<_> = pieces.iter().map(|piece| table.look_up(key(piece.as_bytes()))).collect();
+    lookups.iter().for_each(|lookup| table.insert(lookup, Entry::new(&[1u16]).unwrap()));
+    let found = lookups.iter().filter(|lookup| table.get(lookup).is_some()).count();
+    assert!(found * 100 > pieces.len() * 98, "{found} of {}", pieces.len());
 }
 
 #[test]
