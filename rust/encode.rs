@@ -294,7 +294,7 @@ impl<T: Token> Scratch<T> {
 
 impl<T: Token> Batch<T> {
     /// Sends for the line of memory that may hold the ids of each piece; and for where else they are, if they are.
-    #[inline(never)] // with the registers for its loop, and so the next
+    #[inline(never)] // inlined, its loop and the next would have to share registers
     fn look_up(&mut self, text: &[u8], cache: &Cache<T>) {
         let (reader, keys) = (cache.reader(), Keys::new(text));
         self.long.clear();

@@ -10,9 +10,7 @@
 //!   65,536 pairs, GPT-2's tokens have 2,689). No symbol ever spans such a place, so a piece falls apart there.
 //! - of all others, a hash table with two buckets of two slots for each pair (cuckoo hashing: Pagh and Rodler, 2001; with
 //!   buckets: Dietzfelbinger and Weidling, 2007): two loads at once and no loop, so nothing for the processor to
-//!   guess wrong. A slot is 32 bits: a symbol, and some bits of the hash of its pair. So it may answer for a pair that
-//!   is not the one asked for, once in some hundred times; whoever acts on the answer asks [`PairTable::is_made_of`] first,
-//!   which knows the one pair that makes each symbol, and which most questions never come to.
+//!   guess wrong. A slot is 8 bytes: the pair and what it makes.
 
 use crate::encoding::{TokenId, Vocabulary};
 
@@ -34,8 +32,6 @@ pub struct PairTable {
     bytes: Vec<Symbol>,
     buckets: Vec<[Slot; 2]>,
     shift: u32,
-    /// By symbol: the pair that makes it.
-    made_of: Vec<[Symbol; 2]>,
     /// By symbol.
     ids: Vec<TokenId>,
     /// By id; [`NONE`] of what no merge makes.
@@ -63,8 +59,7 @@ impl PairTable {
                 bytes[two_bytes(pair[0], pair[1])] = NONE;
             }
         }
-        let made_of = vec![[NONE; 2]; ids.len()];
-        let mut table = PairTable { bytes, buckets: vec![], shift: 0, made_of, ids, symbols };
+        let mut table = PairTable { bytes, buckets: vec![], shift: 0, ids, symbols };
         // Nine tenths full would be too full.
         table.clear((table.ids.len() * 5 / 8).next_power_of_two());
         table
@@ -77,11 +72,10 @@ impl PairTable {
             // A token that no rule makes is in no piece, and neither is what is made of it.
             return;
         }
-        self.made_of[makes as usize] = [left, right];
         if let (Ok(left), Ok(right)) = (u8::try_from(left), u8::try_from(right)) {
             self.bytes[two_bytes(left, right)] = makes;
-        } else if !self.settle(makes) {
-            self.grow();
+        } else if let Err(homeless) = self.settle(pair_of(left, right) << SYMBOL_BITS | makes as Slot) {
+            self.grow(homeless);
         }
     }
 
@@ -90,58 +84,50 @@ impl PairTable {
         self.shift = 64 - buckets.trailing_zeros();
     }
 
-    /// Finds a slot for a symbol, if need be by moving others to their other bucket.
-    fn settle(&mut self, makes: Symbol) -> bool {
-        let mut homeless = makes;
+    /// Finds a place for a slot, if need be by moving others to their other bucket; or gives back one that has none.
+    fn settle(&mut self, mut homeless: Slot) -> Result<(), Slot> {
         let mut at = usize::MAX;
         for moves in 0..MOST_MOVES {
-            let [left, right] = self.made_of[homeless as usize];
-            let (places, pair) = self.places(left, right);
+            let places = self.places(homeless >> SYMBOL_BITS);
             for place in places {
                 if let Some(slot) = self.buckets[place].iter_mut().find(|slot| **slot == EMPTY) {
-                    *slot = pair << SYMBOL_BITS | homeless as Slot;
-                    return true;
+                    *slot = homeless;
+                    return Ok(());
                 }
             }
-            // Not the one that pushed it out, and the slots by turns.
+            // Not the bucket that it was pushed out of, and its slots by turns.
             at = if at == places[0] { places[1] } else { places[0] };
-            let slot = &mut self.buckets[at][moves / 2 % 2];
-            let pushed_out = *slot as Symbol & MOST_SYMBOLS as Symbol;
-            *slot = pair << SYMBOL_BITS | homeless as Slot;
-            homeless = pushed_out;
+            std::mem::swap(&mut homeless, &mut self.buckets[at][moves / 2 % 2]);
         }
-        false
+        Err(homeless)
     }
 
-    /// Makes the table anew, twice as large, with all rules so far.
-    fn grow(&mut self) {
+    /// Makes the table anew, twice as large, with one slot more.
+    fn grow(&mut self, homeless: Slot) {
+        let mut all: Vec<Slot> = self.buckets.as_flattened().iter().copied().filter(|&slot| slot != EMPTY).collect();
+        all.push(homeless);
         let mut size = self.buckets.len();
         loop {
             size *= 2;
             self.clear(size);
-            let is_here = |&[left, right]: &[Symbol; 2]| left != NONE && (left > 0xff || right > 0xff);
-            if (0..self.ids.len()).all(|symbol| !is_here(&self.made_of[symbol]) || self.settle(symbol as Symbol)) {
+            if all.iter().all(|&slot| self.settle(slot).is_ok()) {
                 return;
             }
         }
     }
 
-    /// Two buckets, by the high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4), and the bits above
-    /// a slot's symbol.
+    /// Two buckets, by the high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4).
     #[inline(always)]
-    fn places(&self, left: Symbol, right: Symbol) -> ([usize; 2], u64) {
-        let pair = (left as u64) << SYMBOL_BITS | right as u64;
-        let hash = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let other = pair.wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        ([hash, other].map(|hash| (hash >> self.shift) as usize), pair)
+    fn places(&self, pair: u64) -> [usize; 2] {
+        [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93].map(|factor| (pair.wrapping_mul(factor) >> self.shift) as usize)
     }
 
     /// What two symbols make, not both of them bytes; or [`NONE`].
     #[inline(always)]
     pub fn get(&self, left: Symbol, right: Symbol) -> Symbol {
-        let (places, pair) = self.places(left, right);
+        let pair = pair_of(left, right);
         let mut makes = NONE;
-        for &slot in places.map(|place| self.buckets[place]).as_flattened() {
+        for &slot in self.places(pair).map(|place| self.buckets[place]).as_flattened() {
             let symbol = slot as Symbol & MOST_SYMBOLS as Symbol;
             makes = std::hint::select_unpredictable(slot >> SYMBOL_BITS == pair, symbol, makes);
         }
@@ -158,6 +144,11 @@ impl PairTable {
     pub fn id(&self, symbol: Symbol) -> TokenId {
         self.ids[symbol as usize]
     }
+}
+
+#[inline(always)]
+fn pair_of(left: Symbol, right: Symbol) -> u64 {
+    (left as u64) << SYMBOL_BITS | right as u64
 }
 
 #[inline(always)]
