@@ -5,6 +5,7 @@ byte (`tests/test_builtin.py`). A folder of encodings may hold qwen.tiktoken and
 corpora any .txt (or .txt.xz).
 """
 
+import functools
 import itertools
 import lzma
 import time
@@ -34,6 +35,8 @@ class Subject:
     ours: dict[str, bpeline.Tokenizer]
     peer: Callable[[str], list[int]]
     peer_size: int
+    token: Callable[[int], bytes]
+    """What an id stands for there; `KeyError` if nothing."""
     special: str = "parse"
     counts: Counter = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
@@ -54,6 +57,19 @@ class Subject:
                 texts_back = [tok.decode_bytes(each) for each in ids]
                 self.see(backend, "round trip", part, texts_back, [text.encode() for text in part])
         self.seconds += time.perf_counter() - start
+
+    def compare_tokens(self) -> None:
+        """What each id stands for."""
+        for backend, tok in self.ours.items():
+            expected = []
+            for id in range(self.peer_size):
+                try:
+                    expected.append(self.token(id))
+                except KeyError:
+                    expected.append(None)
+            self.see(
+                backend, "token", range(self.peer_size), [tok.token_bytes(id) for id in range(self.peer_size)], expected
+            )
 
     def see(self, backend, kind, part, found, expected):
         for i in differences(found, expected):
@@ -89,7 +105,8 @@ def ranked(name: str, ours: dict, path: Path) -> Subject:
     lines = path.read_bytes().splitlines()
     ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
     peer = tiktoken.Encoding(name, pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens=tok.special_tokens)
-    return Subject(name, ours, lambda text: peer.encode(text, allowed_special="all"), peer.n_vocab)
+    encode = functools.partial(peer.encode, allowed_special="all")
+    return Subject(name, ours, encode, peer.n_vocab, peer.decode_single_token_bytes)
 
 
 def qwen(backends, path: Path) -> Subject:
@@ -99,11 +116,14 @@ def qwen(backends, path: Path) -> Subject:
 
 def tekken(backends, path: Path) -> Subject:
     """Mistral's reader never takes a text's literals for special tokens."""
+    from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy
     from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
     peer = Tekkenizer.from_file(path)
     ours = {backend: cls.load(path) for backend, cls in backends.items()}
-    return Subject(path.stem, ours, lambda text: peer.encode(text, bos=False, eos=False), peer.n_words, "text")
+    encode = functools.partial(peer.encode, bos=False, eos=False)
+    token = functools.partial(peer.id_to_byte_piece, special_token_policy=SpecialTokenPolicy.KEEP)
+    return Subject(path.stem, ours, encode, peer.n_words, token, "text")
 
 
 def subjects(backends, folder: Path, encodings: Path | None = None, only: list[str] | None = None) -> Iterator[Subject]:
@@ -131,6 +151,7 @@ def corpus(path: Path) -> Iterator[str]:
 def run(subject: Subject, full: bool = False, corpora: Path | None = None) -> Subject:
     """The samples, with `full` also all code points in five contexts, and 4 MB of each corpus."""
     share = {"reference": 51}  # no multiple of five, so that it sees all contexts
+    subject.compare_tokens()
     subject.compare(samples.usual())
     if full:
         subject.compare(samples.in_contexts(samples.scalars()), share)
