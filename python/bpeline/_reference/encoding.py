@@ -3,23 +3,21 @@
 import functools
 import hashlib
 import re
-import struct
 from collections.abc import Mapping
 from operator import index
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from ..errors import EncodingFileError, InvalidTextError
+from . import builtin
 from . import data as encoding_data
 from .data import MAX_ID, Parts
-from .gpt2_files import END_OF_TEXT, read_gpt2_files
+from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
-from .stages import BYTE_TO_CHARACTER, PATTERNS, Pairs, SpecialTokens, compile_pattern, spell, splits, unspell
+from .stages import PATTERNS, Pairs, SpecialTokens, compile_pattern, spell, splits, unspell
+from .tiktoken_file import read_tiktoken_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-_GPT2_MERGES = Path(__file__).parent.parent / "builtin" / "gpt2.merges"
 
 
 @final
@@ -96,14 +94,10 @@ class Encoding:
         >>> Encoding.builtin("gpt2").is_builtin
         True
         """
-        if name != "gpt2":
-            raise ValueError(f"no built-in encoding {quote(name)}")
-        # builtin/generate.py says how the ids follow from the pairs.
-        tokens = {id: unspell(character) for id, character in enumerate(sorted(BYTE_TO_CHARACTER))}
-        merges = list(struct.iter_unpack("<HH", _GPT2_MERGES.read_bytes()))
-        for id, (left, right) in enumerate(merges, start=256):
-            tokens[id] = tokens[left] + tokens[right]
-        return Encoding(Parts(name, "gpt2", tokens, merges, {END_OF_TEXT: len(tokens)}), is_builtin=True)
+        if name not in builtin.RECIPES:
+            known = ", ".join(builtin.RECIPES)
+            raise ValueError(f"no built-in encoding is called {quote(name)} (built in: {known})")
+        return Encoding(builtin.parts(name), is_builtin=True)
 
     @staticmethod
     def from_gpt2_files(
@@ -125,6 +119,25 @@ class Encoding:
         given = None if special_tokens is None else _mapping(special_tokens)
         tokens, rules, specials = read_gpt2_files(vocab, merges, given)
         return Encoding(Parts(name, "gpt2" if pattern is None else pattern, tokens, rules, specials))
+
+    @staticmethod
+    def from_tiktoken_file(
+        path: str,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+    ) -> "Encoding":
+        """An encoding from the path of a rank file. Raises `EncodingFileError` for any fault in it.
+
+        >>> import tempfile, bpeline
+        >>> from bpeline._reference import Encoding
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file, _ = map(str, bpeline.load("r50k_base").save(folder, format="tiktoken"))
+        ...     Encoding.from_tiktoken_file(file).fingerprint == Encoding.builtin("r50k_base").fingerprint
+        True
+        """
+        given = None if special_tokens is None else _mapping(special_tokens)
+        return Encoding(read_tiktoken_file(path, pattern, given, name))
 
     @staticmethod
     def from_ranks(
