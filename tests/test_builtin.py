@@ -134,6 +134,7 @@ def test_a_published_file_is_no_other_and_the_callers_word_counts(Tokenizer, tmp
     with pytest.raises(bpeline.EncodingFileError) as caught:
         Tokenizer.load(path)
     assert "pass pattern=" in str(caught.value)
+    assert Tokenizer.load(path, pattern="r50k", special_tokens=tok.special_tokens) == tok  # read line by line
 
 
 def test_a_built_in_is_a_value(tok, Tokenizer):
