@@ -295,7 +295,7 @@ impl<T: Token> Thread<'_, T> {
         let Scratch { merger, batch, block } = &mut **scratch;
         let (start, end) = batch.boundaries.piece(number);
         let piece = &text[start..end];
-        let whole = encoding.whole_piece(piece);
+        let whole = encoding.unmade_piece(piece);
         let ids = match &whole {
             Some(id) => std::slice::from_ref(id),
             None => merger.merge(encoding.pairs(), piece, interrupt)?,

@@ -87,6 +87,9 @@ pub struct Encoding {
     byte_ids: [TokenId; 256],
     rules: Rules,
     pairs: PairTable,
+    /// Where pieces are looked up before any merge, the tokens that no merges make of their bytes: of all others it does
+    /// not matter.
+    unmade: HashMap<Box<[u8]>, TokenId>,
     special_tokens: SpecialTokens,
     fingerprint: OnceLock<[u8; 32]>,
 }
@@ -98,7 +101,7 @@ impl Encoding {
     }
 
     /// From a source that has seen that no two tokens have the same bytes, and knows all rules: where token bytes are
-    /// ranked, the one of each token that can be met, by the tokens' ranks.
+    /// ranked, the one that makes each token of more than one byte, by the tokens' ranks.
     fn with_rules(source: &str, parts: Parts, rules: Vec<Rule>) -> Result<Self> {
         Encoding::build(source, parts, Some(rules))
     }
@@ -109,7 +112,7 @@ impl Encoding {
         let special_tokens = SpecialTokens::new(special_tokens)?;
         let vocabulary = Vocabulary::new(source, &tokens, &special_tokens)?;
         drop(tokens);
-        if known.is_none() || rules == Rules::TokenBytes {
+        if known.is_none() {
             vocabulary.check_distinct(source)?;
         }
         let byte_ids = byte_ids(source, &vocabulary)?;
@@ -121,17 +124,30 @@ impl Encoding {
             rules.iter().for_each(|rule| pairs.insert(rule.left, rule.right, rule.makes));
             pairs
         };
-        let pairs = match (&rules, known) {
+        let (pairs, unmade) = match (&rules, known) {
             (Rules::TokenBytes, None) => ranks::pair_table(&vocabulary, &byte_ids),
-            (Rules::TokenBytes, Some(rules)) => pair_table(&rules),
+            (Rules::TokenBytes, Some(rules)) => (pair_table(&rules), vec![]),
             (Rules::Pairs(merges), known) => {
                 let rules = known.map_or_else(|| pair_rules(source, &vocabulary, merges), Ok)?;
-                pair_table(&one_a_token(rules, &vocabulary, &byte_ids))
+                (pair_table(&one_a_token(rules, &vocabulary, &byte_ids)), vec![])
             }
         };
+        let bytes_of = |id| vocabulary.ordinary_bytes(id).unwrap_or_default().into();
+        let unmade = unmade.into_iter().map(|id| (bytes_of(id), id)).collect();
         let fingerprint = OnceLock::new();
         let is_builtin = false;
-        Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
+        Ok(Encoding {
+            name,
+            is_builtin,
+            pattern,
+            vocabulary,
+            byte_ids,
+            rules,
+            pairs,
+            unmade,
+            special_tokens,
+            fingerprint,
+        })
     }
 
     /// The same encoding with more special tokens, of new ids; one given again must keep its id.
@@ -198,6 +214,12 @@ impl Encoding {
     /// The id of each single-byte token.
     pub fn byte_ids(&self) -> &[TokenId; 256] {
         &self.byte_ids
+    }
+
+    /// The token that a whole piece is, where the encoding looks pieces up before merging and merges would not make it.
+    #[inline]
+    pub fn unmade_piece(&self, piece: &[u8]) -> Option<TokenId> {
+        if self.unmade.is_empty() { None } else { self.unmade.get(piece).copied() }
     }
 
     /// The token that a whole piece is, where the encoding looks pieces up before merging.

@@ -33,7 +33,7 @@ pub struct Vocabulary {
     starts: Vec<u32>,
     kinds: Vec<Kind>,
     longest: usize,
-    /// There from the start where encoding asks for it (rank files): no thread that encodes waits for one that makes it.
+    /// Made when it is first asked for; encoding does not.
     index: OnceLock<Index>,
 }
 
