@@ -126,7 +126,11 @@ enum Width<'e> {
     Wide(Borrowed<'e, u32>),
 }
 
-impl Session<'_> {
+impl<'e> Session<'e> {
+    pub fn encoding(&self) -> &'e Encoding {
+        self.encoding
+    }
+
     /// Appends the ids of `text` to `sink`.
     pub fn encode(
         &mut self,
@@ -135,6 +139,9 @@ impl Session<'_> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
+        if let Some(route) = self.encoding.route() {
+            return route.encode(self, text, special, sink, interrupt);
+        }
         let Session { encoding, scratch, checks } = self;
         encoding.special_tokens().cut(text, special, interrupt, |segment| match (segment, &mut *scratch) {
             (Segment::Ordinary(part), Width::Narrow(scratch)) => {
@@ -148,12 +155,21 @@ impl Session<'_> {
         })
     }
 
+    /// Appends the ids of text without special tokens.
+    pub fn encode_ordinary(&mut self, text: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        let Session { encoding, scratch, checks } = self;
+        match scratch {
+            Width::Narrow(scratch) => scratch.encode(encoding, text, sink, checks, interrupt),
+            Width::Wide(scratch) => scratch.encode(encoding, text, sink, checks, interrupt),
+        }
+    }
+
     /// Appends the ids of one piece.
-    pub fn encode_piece(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+    pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
         self.checks.after(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
         match &mut self.scratch {
-            Width::Narrow(scratch) => scratch.encode_piece(self.encoding, piece.as_bytes(), sink, interrupt),
-            Width::Wide(scratch) => scratch.encode_piece(self.encoding, piece.as_bytes(), sink, interrupt),
+            Width::Narrow(scratch) => scratch.encode_piece(self.encoding, piece, sink, interrupt),
+            Width::Wide(scratch) => scratch.encode_piece(self.encoding, piece, sink, interrupt),
         }
     }
 }

@@ -1,0 +1,102 @@
+"""From the text of a tokenizer.json to what an encoding is made from."""
+
+import json
+from typing import Any, NamedTuple
+
+from ..errors import EncodingFileError
+from .fields import Section, shown
+from .model import Model, read_model
+from .text import Pieces, read_normalizers, read_pre_tokenizer
+from .tokens import read_added, read_around
+
+_WHOLE_TEXT = "(?s:.+)"
+"""The pattern where stages do all the cutting: what they leave is a piece."""
+
+
+class Contents(NamedTuple):
+    """What `Encoding.from_tokenizer_json` takes."""
+
+    pattern: str
+    vocabulary: dict[str, int]
+    """Spelling -> id of the tokens that merges make, and of the bytes."""
+    merges: list[tuple[str, str]]
+    special_tokens: dict[str, int]
+    whole_pieces: bool
+    spec: str | None
+    """What else there is, as JSON; rust/route/spec.rs says what is in it."""
+
+
+def read(text: str, source: str) -> Contents:
+    """What the text of a tokenizer.json says; `source` names it in errors. Raises `EncodingFileError`."""
+    file = Section(source, _parse(text, source))
+    if "model" not in file.content:
+        file.fail('expected a tokenizer.json with a "model"; found the keys ' + ", ".join(sorted(file.content)[:8]))
+    model = read_model(file.section("model"))
+    normalizers = read_normalizers(file)
+    pieces = read_pre_tokenizer(file)
+    _check_decoder(file)
+    around = read_around(file)
+    added = read_added(file, model)
+
+    model = model.without(added)
+    is_plain = all(token.is_plain(model) for token in added) and len({token.normalized for token in added}) < 2
+    if added and not normalizers and len({token.normalized for token in added}) < 2:
+        is_plain = all(token._replace(normalized=False).is_plain(model) for token in added)
+    special_tokens = {token.content: token.id for token in added if token.special}
+    spec = _spec(file, None if is_plain else added, model, normalizers, pieces, around)
+    return Contents(
+        pieces.pattern or _WHOLE_TEXT, model.vocabulary, model.merges, special_tokens, model.ignore_merges, spec
+    )
+
+
+def _parse(text: str, source: str) -> Any:
+    if text.startswith("version https://git-lfs"):
+        raise EncodingFileError(f"{source}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise EncodingFileError(f"{source}: line {error.lineno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise EncodingFileError(f"{source}: not JSON: {error}") from None
+
+
+def _spec(
+    file: Section,
+    added: list[Any] | None,
+    model: Model,
+    normalizers: list[dict[str, Any]],
+    pieces: Pieces,
+    around: dict[str, list[int]] | None,
+) -> str | None:
+    if added is None and not (model.inert or normalizers or pieces.prefix_space or pieces.stages is not None or around):
+        return None
+    sections = ("decoder", "normalizer", "post_processor", "pre_tokenizer")
+    spec = {
+        "added": None if added is None else [token._asdict() for token in added],
+        "inert": model.inert,
+        "normalizers": normalizers,
+        "prefix_space": pieces.prefix_space,
+        "stages": pieces.stages,
+        "around": around,
+        "file": {name: file.content.get(name) for name in sections},
+    }
+    written = json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    try:
+        written.encode()
+    except UnicodeEncodeError as error:
+        file.fail(f"lone surrogate U+{ord(written[error.start]):04X}")
+    return written
+
+
+def _check_decoder(file: Section) -> None:
+    """Tokens are bytes, and text is those bytes: what else a decoder does is not done here."""
+    if file.content.get("decoder") is None:
+        return
+    pending = [file.section("decoder")]
+    while pending:
+        decoder = pending.pop(0)
+        kind = decoder.get("type", str)
+        if kind == "Sequence":
+            pending = decoder.sections("decoders") + pending
+        elif kind not in ("ByteLevel", "Fuse"):
+            decoder.refuse(f"the decoder {shown(kind)}; supported are ByteLevel and Fuse")
