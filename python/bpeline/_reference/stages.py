@@ -173,7 +173,12 @@ def split_pieces(text: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[str
 
 
 def _split(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    """Each match, and each stretch that nothing matches. Empty matches are skipped."""
+    """Each match, and each stretch that nothing matches."""
+    return (part for part, _ in split_matches(text, pattern))
+
+
+def split_matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, bool]]:
+    """The parts of a text, and whether each is a match. Empty matches are skipped."""
     position = end = 0
     while position <= len(text) and (match := pattern.search(text, position)):
         start, position = match.span()
@@ -181,11 +186,11 @@ def _split(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
             position += 1
             continue
         if end < start:
-            yield text[end:start]
-        yield match.group()
+            yield text[end:start], False
+        yield match.group(), True
         end = position
     if end < len(text):
-        yield text[end:]
+        yield text[end:], False
 
 
 # --- Stage 3: byte mapping ----------------------------------------------------------------------------------------

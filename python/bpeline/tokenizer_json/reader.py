@@ -39,10 +39,10 @@ def read(text: str, source: str) -> Contents:
     added = read_added(file, model)
 
     model = model.without(added)
-    is_plain = all(token.is_plain(model) for token in added) and len({token.normalized for token in added}) < 2
-    if added and not normalizers and len({token.normalized for token in added}) < 2:
-        is_plain = all(token._replace(normalized=False).is_plain(model) for token in added)
     special_tokens = {token.content: token.id for token in added if token.special}
+    # Literals alone, all sought in the text as it is, are what an encoding's special tokens are.
+    is_changed = normalizers or pieces.prefix_space or pieces.stages is not None
+    is_plain = not is_changed and len({token.normalized for token in added}) < 2 and all(token.special and not token.has_conditions and token.content not in model.vocabulary for token in added)
     spec = _spec(file, None if is_plain else added, model, normalizers, pieces, around)
     return Contents(
         pieces.pattern or _WHOLE_TEXT, model.vocabulary, model.merges, special_tokens, model.ignore_merges, spec

@@ -20,7 +20,11 @@ CLASSES = frozenset(
 )
 """Those that have the same characters in both engines. (Each was compared on every character.)"""
 
-_WORD = r"\w²³¹¼½¾&&[^\x{200c}\x{200d}]"
+WORD = "[\\w²³¹¼½¾&&[^\u200c\u200d]]"
+"""Oniguruma's `\\w`."""
+
+_NO_WORD = "[^" + WORD[1:]
+_SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~/")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b"}
 _PROPERTY = re.compile(r"[pP]\{(\^?)(\w+)\}")
 _CODE = re.compile(r"x\{([0-9a-fA-F]{1,8})\}|u([0-9a-fA-F]{4})|x([0-7][0-9a-fA-F])")
@@ -47,7 +51,7 @@ def translate(pattern: str) -> str:
 
     >>> from bpeline.tokenizer_json.regex import translate
     >>> translate(r"\\p{N}{1,3}+|\\s+(?!\\S)|a$")
-    '(?:\\\\p{N}{1,3})+|\\\\s+(?!\\\\S)|a(?=\\\\n|\\\\z)'
+    '(?:\\\\p{N}{1,3})+|\\\\s+(?!\\\\S)|a(?=\\\\n|$)'
     """
     return _Translation(pattern).all()
 
@@ -59,7 +63,11 @@ def escape(text: str) -> str:
     >>> escape("a.b")
     'a\\\\.b'
     """
-    return "".join("\\" + c if c in r"\.+*?()|[]{}^$#&-~/" else c for c in text)
+    return "".join(map(_spelled, text))
+
+
+def _spelled(character: str) -> str:
+    return "\\" + character if character in _SPECIAL else character
 
 
 class _Translation:
@@ -133,7 +141,7 @@ class _Translation:
                 if quantifier != "+" or not text.endswith("}"):
                     self._refuse("a repetition repeated")
                 text = f"(?:{text})"
-            if not part.text or part.text.startswith(("(?=", "(?!", "(?<", "\\A", "\\z")):
+            if not part.text or part.least == 0 and part.text.startswith(("(?=", "(?!", "(?<", "(?:^|", "^", "$")):
                 self._refuse("nothing to repeat")
             text, least, quantified = text + quantifier, least * fewest, True
         if quantified:
@@ -154,9 +162,9 @@ class _Translation:
         if character == ".":
             return _Part(".", 1)
         if character == "^":
-            return _Part(r"(?:\A|(?<=\n)(?!\z))", 0)
+            return _Part(r"(?:^|(?<=\n)(?!$))", 0)
         if character == "$":
-            return _Part(r"(?=\n|\z)", 0)
+            return _Part(r"(?=\n|$)", 0)
         return self._literal(character, character if character not in "{}]" else "\\" + character, ignore_case)
 
     def _literal(self, character: str, text: str, ignore_case: bool) -> _Part:
@@ -182,14 +190,14 @@ class _Translation:
         next_two = self._pattern[start : start + 2]
         if next_two in (r"\A", r"\z", r"\Z"):
             self._at += 2
-            return _Part(r"(?=\n?\z)" if next_two == r"\Z" else next_two, 0)
-        shorthand = self._class(in_set=False)
+            return _Part({r"\A": "^", r"\z": "$", r"\Z": r"(?=\n?$)"}[next_two], 0)
+        shorthand = self._class()
         if shorthand is not None:
             return _Part(shorthand, 1)
         character, text = self._escaped_character()
         return self._literal(character, text, ignore_case)
 
-    def _class(self, in_set: bool) -> str | None:
+    def _class(self) -> str | None:
         """A class that an escape names, or None."""
         start = self._at
         letter = self._pattern[start + 1 : start + 2]
@@ -198,9 +206,7 @@ class _Translation:
             return self._pattern[start : self._at]
         if letter and letter in "wW":
             self._at += 2
-            if in_set:
-                return f"[{_WORD}]" if letter == "w" else f"[^{_WORD}]"
-            return f"[{'^' if letter == 'W' else ''}{_WORD}]"
+            return WORD if letter == "w" else _NO_WORD
         named = _PROPERTY.match(self._pattern, start + 1)
         if named is None:
             return None
@@ -217,14 +223,14 @@ class _Translation:
         letter = self._pattern[start + 1 : start + 2]
         if letter and letter in _ESCAPES:
             self._at += 2
-            return _ESCAPES[letter], self._pattern[start : self._at] if letter != "e" else r"\x1b"
+            return _ESCAPES[letter], self._pattern[start : self._at] if letter not in "ae" else _ESCAPES[letter]
         code = _CODE.match(self._pattern, start + 1)
         if code:
             self._at = code.end()
             number = int(code[1] or code[2] or code[3], 16)
             if number > 0x10FFFF or 0xD800 <= number < 0xE000:
                 self._refuse("a code that is no character")
-            return chr(number), f"\\x{{{number:x}}}"
+            return chr(number), _spelled(chr(number))
         if not letter or letter.isalnum() or letter == "_" or not letter.isascii() or not letter.isprintable():
             self._refuse()
         self._at += 2
@@ -246,10 +252,11 @@ class _Translation:
             if self._pattern.startswith(("[:", "&&"), self._at):
                 self._refuse()
             if self._pattern.startswith("[", self._at):
-                written.append(self._set(ignore_case))
+                inner = self._set(ignore_case)
+                written.append(inner if inner.startswith("[^") else inner[1:-1])
                 first = False
                 continue
-            named = self._class(in_set=True) if self._pattern[self._at] == "\\" else None
+            named = self._class() if self._pattern[self._at] == "\\" else None
             if named is not None:
                 if ignore_case:
                     self._refuse("a class while case is ignored")

@@ -1,23 +1,18 @@
 """The normalizer and the pre-tokenizer of a tokenizer.json: what a text goes through before merging."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from .._reference.stages import IN_TURN, PATTERNS
 from .fields import Section, shown
 from .regex import NotSupported, escape, translate
 
-GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+GPT2 = PATTERNS["gpt2"]
 """What ByteLevel cuts by."""
 
-# Patterns that match every text from end to end: whether matches alone, or also what lies between, become pieces is the same.
-_COVERING = {
-    GPT2,
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-}
+# They match every text from end to end: whether matches alone, or also what lies between, become pieces is the same.
+_COVERING = {PATTERNS[name] for name in ("gpt2", "llama3", "qwen2", "o200k", "tekken")}
 
 _BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 
@@ -67,12 +62,17 @@ def _pattern(section: Section) -> str:
         literal = pattern.get("String", str)
         if not literal:
             pattern.refuse("an empty pattern")
-        return escape(literal)
+        return _no_name(escape(literal))
     regex: str = pattern.get("Regex", str)
     try:
-        return translate(regex)
+        return _no_name(translate(regex))
     except NotSupported as reason:
         pattern.refuse(f"the regular expression {shown(regex)}: {reason}")
+
+
+def _no_name(regex: str) -> str:
+    """The same, but not the name of a pattern."""
+    return f"(?:{regex})" if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", regex) else regex
 
 
 def read_pre_tokenizer(file: Section) -> Pieces:
@@ -103,12 +103,17 @@ def read_pre_tokenizer(file: Section) -> Pieces:
     if not is_bytes:
         names = ", ".join(str(section.content.get("type")) for section in members)
         file.refuse(f"the pre-tokenizer {names} without ByteLevel: the tokens are not of bytes")
-    match stages:
-        case [{"type": "Regex", "regex": regex, "behavior": "Isolated"}]:
-            return Pieces(regex, None, prefix_space)
-        case [{"type": "Regex", "regex": regex, "behavior": "Removed", "invert": True}] if regex in _COVERING:
-            return Pieces(regex, None, prefix_space)
+    if stages and all(map(_keeps_all, stages)):
+        return Pieces(IN_TURN.join(stage["regex"] for stage in stages), None, prefix_space)
     return Pieces(None, stages, prefix_space)
+
+
+def _keeps_all(stage: Stage) -> bool:
+    """Whether a pattern says all of a stage: matches are pieces, and so is what lies between."""
+    if stage["type"] != "Regex":
+        return False
+    covers = stage["behavior"] == "Removed" and stage["invert"] and stage["regex"] in _COVERING
+    return covers or stage["behavior"] == "Isolated"
 
 
 def _regex(regex: str, behavior: str, invert: bool) -> Stage:

@@ -15,10 +15,9 @@ class Added(NamedTuple):
     single_word: bool
     special: bool
 
-    def is_plain(self, model: Model) -> bool:
-        """Whether a literal and an id say all."""
-        has_conditions = self.lstrip or self.rstrip or self.single_word or self.normalized
-        return self.special and not has_conditions and self.content not in model.vocabulary
+    @property
+    def has_conditions(self) -> bool:
+        return self.lstrip or self.rstrip or self.single_word
 
 
 def read_added(file: Section, model: Model) -> list[Added]:
