@@ -90,7 +90,9 @@ def read_live(make: type[Encoding], tokenizer: Any) -> Encoding:
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     kind = type(tokenizer).__name__
     name = str(getattr(tokenizer, "name_or_path", "") or "custom")
-    return make.from_tokenizer_json(kind, os.path.basename(name.rstrip("/")), *tokenizer_json.read(backend.to_str(), kind))
+    return make.from_tokenizer_json(
+        kind, os.path.basename(name.rstrip("/")), *tokenizer_json.read(backend.to_str(), kind)
+    )
 
 
 def is_live(source: Any) -> bool:

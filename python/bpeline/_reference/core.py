@@ -18,7 +18,6 @@ from .messages import code_point, quote
 from .route import Route, Span
 
 
-
 class Piece(NamedTuple):
     """A piece or special token of a text, and its ids."""
 
@@ -72,7 +71,9 @@ class Core:
 
     # --- Encoding ---
 
-    def encode(self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False) -> list[int]:
+    def encode(
+        self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
+    ) -> list[int]:
         """The token ids of a text.
 
         `text` is a `str`, or anything bytes-like that holds UTF-8. `special` says what to do with the literals of
@@ -92,7 +93,9 @@ class Core:
         """
         return _ids(self._pieces(text, special, errors, add_special_tokens))
 
-    def encode_array(self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False) -> TokenArray:
+    def encode_array(
+        self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
+    ) -> TokenArray:
         """The token ids as a 1-D array: `uint16` if every id of the encoding fits, else `uint32`. Errors as `encode`.
 
         >>> import bpeline
@@ -175,7 +178,9 @@ class Core:
         """
         return list(self._each(self._with_spans, texts, threads, special, errors, add_special_tokens))
 
-    def count(self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False) -> int:
+    def count(
+        self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
+    ) -> int:
         """How many tokens a text has: the length of what `encode` gives. Errors as `encode`.
 
         >>> import bpeline

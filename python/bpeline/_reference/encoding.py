@@ -71,7 +71,9 @@ class Encoding:
         self._special_ids = frozenset(special_tokens.values())
         self._literal_ids = {} if spec is None else encoding_data.literals(spec)
         # Where two special tokens share an id, the first is its text.
-        self._literals = {id: literal for literal, id in reversed([*special_tokens.items(), *self._literal_ids.items()])}
+        self._literals = {
+            id: literal for literal, id in reversed([*special_tokens.items(), *self._literal_ids.items()])
+        }
         self._tokens = tokens | {id: literal.encode() for id, literal in self._literals.items()}
         self._ids = {token: id for id, token in tokens.items()}
         literals = [literal.encode() for literal in special_tokens]

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from ..errors import EncodingFileError
 from ..tokenizer_json.regex import WORD as ONIGURUMA_WORD
+from ..tokenizer_json.regex import WORD_IN_SET
 from .messages import quote
-from .stages import BYTE_TO_CHARACTER, SpecialTokens, compile_pattern, split_matches, split_pieces
+from .stages import BYTE_TO_CHARACTER, SpecialTokens, compile_pattern, parse_ranges, split_matches, split_pieces
 from .tokenizers_tables import LOWER, NORMALIZED, NUMERIC, PUNCTUATION, WORD
 
 # --- Texts that know where they come from -------------------------------------------------------------------------
@@ -63,21 +64,23 @@ def _raw(ranges: Iterable[tuple[int, int]]) -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
 
 
-def _oniguruma_word() -> str:
-    """Oniguruma counts ² ³ ¹ ¼ ½ ¾ among the word characters, and not the two zero-width joiners."""
-    joiners = {0x200C, 0x200D}
-    kept = [(a, b) for a, b in WORD if not joiners & set(range(a, min(b, a + 2) + 1))]
-    return _raw(kept) + "²³¹¼½¾"
+@functools.cache
+def _words() -> dict[str, str]:
+    ranges = parse_ranges(WORD)
+    joiners = (0x200C, 0x200D)
+    assert joiners in ranges, "they are a range of their own"
+    without = _raw(range_ for range_ in ranges if range_ != joiners)
+    return {ONIGURUMA_WORD: without + "²³¹¼½¾", WORD_IN_SET: without, r"\w": _raw(ranges)}
 
 
 def compile_regex(regex: str) -> list[re.Pattern[str]]:
     """The expressions for Python's `re`, to be used in turn, of one that `bpeline.tokenizer_json` gave."""
     written, depth, at = [], 0, 0
-    for token in re.finditer(re.escape(ONIGURUMA_WORD) + r"|\\.|\[|\]|[^\\\[\]]+", regex, re.DOTALL):
+    words = _words()
+    for token in re.finditer("|".join([*map(re.escape, words), r"\\.|\[|\]|[^\\\[\]]+"]), regex, re.DOTALL):
         part = token.group()
-        if part in (ONIGURUMA_WORD, r"\w"):
-            word = _oniguruma_word() if part != r"\w" else _raw(WORD)
-            part = word if depth else f"[{word}]"
+        if part in words:
+            part = words[part] if depth else f"[{words[part]}]"
         elif part in (r"\d", r"\D"):
             part = r"\p{Nd}" if part == r"\d" else r"\P{Nd}"
         depth += (part == "[") - (part == "]")
@@ -149,8 +152,8 @@ class AddedTokens:
 
 @functools.cache
 def _members(name: str) -> frozenset[str]:
-    ranges = {"Numeric": NUMERIC, "Punctuation": PUNCTUATION, "Word": WORD}[name]
-    return frozenset(chr(code) for first, last in ranges for code in range(first, last + 1))
+    table = {"Numeric": NUMERIC, "Punctuation": PUNCTUATION, "Word": WORD}[name]
+    return frozenset(chr(code) for first, last in parse_ranges(table) for code in range(first, last + 1))
 
 
 def _is_word(character: str) -> bool:
@@ -190,7 +193,7 @@ def _normalizer(spec: dict[str, Any]) -> Normalizer:
 @functools.cache
 def _in_normalization() -> frozenset[int]:
     """The characters that tokenizers' tables (Unicode 9) know as more than themselves; newer ones stay as they are."""
-    return frozenset(code for first, last in NORMALIZED for code in range(first, last + 1))
+    return frozenset(code for first, last in parse_ranges(NORMALIZED) for code in range(first, last + 1))
 
 
 def normalize_unicode(form: str, text: str) -> str:
@@ -234,11 +237,11 @@ def _unicode_form(form: str, text: Traced) -> Traced:
 
 @functools.cache
 def _lower_forms() -> dict[str, str]:
-    forms = {
-        chr(code): chr(code + distance)
-        for first, last, step, distance in LOWER
-        for code in range(first, last + 1, step)
-    }
+    forms = {}
+    for run in LOWER.split():
+        first, last, step, distance = re.split("[-/:]", run, maxsplit=3)
+        for code in range(int(first, 16), int(last, 16) + 1, int(step)):
+            forms[chr(code)] = chr(code + int(distance))
     return forms | {"İ": "i\u0307"}
 
 
@@ -394,7 +397,7 @@ class Route:
 def route(spec: str, patterns: Sequence[re.Pattern[str]]) -> Route | None:
     """The way that a spec says, or None if it is the usual one."""
     content = json.loads(spec)
-    if content["added"] is None and not content["normalizers"] and not content["prefix_space"]:
-        if content["stages"] is None:
-            return None
+    is_usual = content["added"] is None and content["stages"] is None
+    if is_usual and not content["normalizers"] and not content["prefix_space"]:
+        return None
     return Route(content, patterns)

@@ -73,7 +73,9 @@ def read_model(model: Section) -> Model:
             model.refuse(f'the {key} "{model.content[key]}"')
     entries = _entries(model)
     spelled = {token: id for token, id in entries.items() if _SPELLED.fullmatch(token)}
-    inert = [(token, id) for token, id in entries.items() if token not in spelled] if len(spelled) < len(entries) else []
+    inert = (
+        [(token, id) for token, id in entries.items() if token not in spelled] if len(spelled) < len(entries) else []
+    )
     if any(not token for token, _ in inert):
         model.fail("the empty token is in the vocabulary")
     missing = [(byte, character) for byte, character in enumerate(ALPHABET) if character not in spelled]

@@ -7,7 +7,7 @@ from ..errors import EncodingFileError
 from .fields import Section, shown
 from .model import Model, read_model
 from .text import Pieces, read_normalizers, read_pre_tokenizer
-from .tokens import read_added, read_around
+from .tokens import Added, read_added, read_around
 
 _WHOLE_TEXT = "(?s:.+)"
 """The pattern where stages do all the cutting: what they leave is a piece."""
@@ -42,8 +42,12 @@ def read(text: str, source: str) -> Contents:
     special_tokens = {token.content: token.id for token in added if token.special}
     # Literals alone, all sought in the text as it is, are what an encoding's special tokens are.
     is_changed = normalizers or pieces.prefix_space or pieces.stages is not None
-    is_plain = not is_changed and len({token.normalized for token in added}) < 2 and all(token.special and not token.has_conditions and token.content not in model.vocabulary for token in added)
-    spec = _spec(file, None if is_plain else added, model, normalizers, pieces, around)
+    is_plain = (
+        not is_changed
+        and len({token.normalized for token in added}) < 2
+        and all(token.special and not token.has_conditions and token.content not in model.vocabulary for token in added)
+    )
+    spec = _spec(file, added, is_plain, model, normalizers, pieces, around)
     return Contents(
         pieces.pattern or _WHOLE_TEXT, model.vocabulary, model.merges, special_tokens, model.ignore_merges, spec
     )
@@ -62,23 +66,27 @@ def _parse(text: str, source: str) -> Any:
 
 def _spec(
     file: Section,
-    added: list[Any] | None,
+    added: list[Added],
+    is_plain: bool,
     model: Model,
     normalizers: list[dict[str, Any]],
     pieces: Pieces,
     around: dict[str, list[int]] | None,
 ) -> str | None:
-    if added is None and not (model.inert or normalizers or pieces.prefix_space or pieces.stages is not None or around):
+    if is_plain and not (model.inert or normalizers or pieces.prefix_space or pieces.stages is not None or around):
         return None
     sections = ("decoder", "normalizer", "post_processor", "pre_tokenizer")
     spec = {
-        "added": None if added is None else [token._asdict() for token in added],
+        "added": None if is_plain else [token._asdict() for token in added],
         "inert": model.inert,
         "normalizers": normalizers,
         "prefix_space": pieces.prefix_space,
         "stages": pieces.stages,
         "around": around,
-        "file": {name: file.content.get(name) for name in sections},
+        "file": {
+            **{name: file.content.get(name) for name in sections},
+            "inside": [token.content for token in added if token.content in model.vocabulary],
+        },
     }
     written = json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     try:

@@ -4,7 +4,7 @@ What means the same in both is copied as it is, so that a known pattern stays kn
 else is written so that it means the same; what is not sure to is refused. Differences (Oniguruma 6.9, Ruby's syntax;
 https://github.com/kkos/oniguruma/blob/master/doc/RE), each seen in `tokenizers.pre_tokenizers.Split`:
 
-- `\\w` has the characters ² ³ ¹ ¼ ½ ¾ and lacks the two zero-width joiners;
+- `\\w` lacks the two zero-width joiners and, outside of a set, has the characters ² ³ ¹ ¼ ½ ¾;
 - `^` and `$` are those of lines, but `^` is not behind a newline that ends the text; `\\Z` may be before one;
 - `{1,3}+` is not possessive, it repeats; `{,3}` is `{0,3}`; `(?m)` lets the dot match newlines;
 - a brace that begins no interval is itself.
@@ -15,15 +15,51 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 CLASSES = frozenset(
-    "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P S Sm Sc Sk So Z Zs C Cc Cf "
-    "Han Hiragana Katakana Hangul Latin Greek Cyrillic Arabic Thai Common".split()
+    [
+        "L",
+        "Lu",
+        "Ll",
+        "Lt",
+        "Lm",
+        "Lo",
+        "M",
+        "Mn",
+        "Mc",
+        "Me",
+        "N",
+        "Nd",
+        "Nl",
+        "No",
+        "P",
+        "S",
+        "Sm",
+        "Sc",
+        "Sk",
+        "So",
+        "Z",
+        "Zs",
+        "C",
+        "Cc",
+        "Cf",
+        "Han",
+        "Hiragana",
+        "Katakana",
+        "Hangul",
+        "Latin",
+        "Greek",
+        "Cyrillic",
+        "Arabic",
+        "Thai",
+        "Common",
+    ]
 )
 """Those that have the same characters in both engines. (Each was compared on every character.)"""
 
 WORD = "[\\w²³¹¼½¾&&[^\u200c\u200d]]"
-"""Oniguruma's `\\w`."""
+WORD_IN_SET = "[\\w&&[^\u200c\u200d]]"
+"""Oniguruma's `\\w`, alone and in a set."""
 
-_NO_WORD = "[^" + WORD[1:]
+_LINE_START, _LINE_END = r"(?:^|(?<=\n)(?!$))", r"(?=\n|$)"
 _SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~/")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b"}
 _PROPERTY = re.compile(r"[pP]\{(\^?)(\w+)\}")
@@ -54,6 +90,27 @@ def translate(pattern: str) -> str:
     '(?:\\\\p{N}{1,3})+|\\\\s+(?!\\\\S)|a(?=\\\\n|$)'
     """
     return _Translation(pattern).all()
+
+
+def untranslate(regex: str) -> str:
+    """The expression that means in Oniguruma what this one does under fancy-regex. Raises `NotSupported`.
+
+    >>> from bpeline.tokenizer_json.regex import untranslate
+    >>> untranslate(r"\\p{N}{1,3}+|\\s++$|a")
+    '(?>\\\\p{N}{1,3})|\\\\s++\\\\z|a'
+    """
+    written = regex
+    for theirs, ours in ((r"\w", WORD), (r"\w", WORD_IN_SET), ("$", _LINE_END), ("^", _LINE_START)):
+        written = written.replace(ours, theirs)
+    # Possessive here, a repetition of a repetition there; the end of the text here, of a line there.
+    possessive = re.sub(r"(\\p\{\w+\})(\{\d+(?:,\d*)?\})\+", r"(?>\1\2)", regex)
+    possessive = re.sub(r"(?<!\\)\$", r"\\z", possessive)
+    if translate(written) == regex:
+        return written
+    again = re.sub(r"\(\?>(\\p\{\w+\}\{\d+(?:,\d*)?\})\)", r"\1+", translate(possessive))
+    if again == regex:
+        return possessive
+    raise NotSupported("it is not sure how to write it")
 
 
 def escape(text: str) -> str:
@@ -141,7 +198,7 @@ class _Translation:
                 if quantifier != "+" or not text.endswith("}"):
                     self._refuse("a repetition repeated")
                 text = f"(?:{text})"
-            if not part.text or part.least == 0 and part.text.startswith(("(?=", "(?!", "(?<", "(?:^|", "^", "$")):
+            if not part.text or (part.least == 0 and part.text.startswith(("(?=", "(?!", "(?<", "(?:^|", "^", "$"))):
                 self._refuse("nothing to repeat")
             text, least, quantified = text + quantifier, least * fewest, True
         if quantified:
@@ -162,9 +219,9 @@ class _Translation:
         if character == ".":
             return _Part(".", 1)
         if character == "^":
-            return _Part(r"(?:^|(?<=\n)(?!$))", 0)
+            return _Part(_LINE_START, 0)
         if character == "$":
-            return _Part(r"(?=\n|$)", 0)
+            return _Part(_LINE_END, 0)
         return self._literal(character, character if character not in "{}]" else "\\" + character, ignore_case)
 
     def _literal(self, character: str, text: str, ignore_case: bool) -> _Part:
@@ -176,7 +233,7 @@ class _Translation:
         start = _GROUP.match(self._pattern, self._at)
         assert start
         kind = start.group()
-        if kind == "(" and self._pattern.startswith("(?", self._at) or kind == "(?i)":
+        if (kind == "(" and self._pattern.startswith("(?", self._at)) or kind == "(?i)":
             self._refuse("a group of this kind")
         self._at = start.end()
         inside, least = self._alternatives({"(?i:": True, "(?-i:": False}.get(kind, ignore_case))
@@ -191,13 +248,13 @@ class _Translation:
         if next_two in (r"\A", r"\z", r"\Z"):
             self._at += 2
             return _Part({r"\A": "^", r"\z": "$", r"\Z": r"(?=\n?$)"}[next_two], 0)
-        shorthand = self._class()
+        shorthand = self._class(in_set=False)
         if shorthand is not None:
             return _Part(shorthand, 1)
         character, text = self._escaped_character()
         return self._literal(character, text, ignore_case)
 
-    def _class(self) -> str | None:
+    def _class(self, in_set: bool) -> str | None:
         """A class that an escape names, or None."""
         start = self._at
         letter = self._pattern[start + 1 : start + 2]
@@ -206,7 +263,8 @@ class _Translation:
             return self._pattern[start : self._at]
         if letter and letter in "wW":
             self._at += 2
-            return WORD if letter == "w" else _NO_WORD
+            word = WORD_IN_SET if in_set else WORD
+            return word if letter == "w" else "[^" + word[1:]
         named = _PROPERTY.match(self._pattern, start + 1)
         if named is None:
             return None
@@ -256,7 +314,7 @@ class _Translation:
                 written.append(inner if inner.startswith("[^") else inner[1:-1])
                 first = False
                 continue
-            named = self._class() if self._pattern[self._at] == "\\" else None
+            named = self._class(in_set=True) if self._pattern[self._at] == "\\" else None
             if named is not None:
                 if ignore_case:
                     self._refuse("a class while case is ignored")
@@ -276,7 +334,9 @@ class _Translation:
         low, text = self._member(first)
         if self._pattern.startswith("-", self._at) and not self._pattern.startswith("-]", self._at):
             self._at += 1
-            if self._pattern.startswith("[", self._at) or self._pattern.startswith(("\\d", "\\s", "\\w", "\\p"), self._at):
+            if self._pattern.startswith("[", self._at) or self._pattern.startswith(
+                ("\\d", "\\s", "\\w", "\\p"), self._at
+            ):
                 self._refuse("a range of classes")
             high, high_text = self._member(False, behind_dash=True)
             if high < low:
@@ -295,7 +355,9 @@ class _Translation:
         character = self._pattern[self._at]
         if character == "\\":
             return self._escaped_character()
-        if character == "-" and not (first or self._pattern.startswith("-]", self._at)) or (character == "-" and behind_dash):
+        if (character == "-" and not (first or self._pattern.startswith("-]", self._at))) or (
+            character == "-" and behind_dash
+        ):
             self._refuse("a dash in a set")
         self._at += 1
         # What the other engine would take for an operation.

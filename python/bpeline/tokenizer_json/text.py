@@ -51,7 +51,9 @@ def _normalizer(section: Section) -> dict[str, Any]:
     if kind == "Replace":
         return {"type": kind, "regex": _pattern(section), "content": section.get("content", str)}
     if kind == "Prepend":
-        return {"type": kind, "text": section.get("prepend", str)}
+        if not section.get("prepend", str):
+            section.refuse("to prepend nothing, at which tokenizers repeats the first character")
+        return {"type": kind, "text": section.content["prepend"]}
     section.refuse(f"the normalizer {shown(kind)}")
 
 

@@ -24,11 +24,9 @@ def read_added(file: Section, model: Model) -> list[Added]:
     """The added tokens by id. tokenizers numbers them itself, in the order of the file: the ids must be those numbers."""
     tokens: dict[str, Added] = {}
     inert = dict(model.inert)
-    next_id = model.size
+    highest = -1
     for section in file.sections("added_tokens") if file.content.get("added_tokens") is not None else []:
-        flags = {
-            flag: section.get(flag, bool) for flag in ("lstrip", "normalized", "rstrip", "single_word", "special")
-        }
+        flags = {flag: section.get(flag, bool) for flag in ("lstrip", "normalized", "rstrip", "single_word", "special")}
         token = Added(content=section.get("content", str), id=section.get("id", int), **flags)
         if not token.content:
             section.refuse("an empty added token")
@@ -36,7 +34,8 @@ def read_added(file: Section, model: Model) -> list[Added]:
             section.refuse(f"the added token {shown(token.content)} is repeated")
         expected = model.vocabulary.get(token.content, inert.get(token.content))
         if expected is None:
-            expected, next_id = next_id, next_id + 1
+            expected = max(highest + 1, model.size)
+        highest = max(highest, expected)
         if token.id != expected:
             section.refuse(
                 f"the added token {shown(token.content)} has the id {token.id}, for which tokenizers takes {expected}"
