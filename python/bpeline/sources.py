@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 from . import tokenizer_json
 from ._backend import Encoding
@@ -23,6 +23,9 @@ from ._reference import files
 from ._reference.builtin import RECIPES
 from .errors import EncodingFileError
 from .tekken import read_tekken
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 Kind: TypeAlias = Literal["gpt2", "tiktoken", "tekken", "tokenizer.json"]
 
@@ -50,7 +53,7 @@ class Source(NamedTuple):
 
 def read(
     make: type[Encoding],
-    source: str | os.PathLike[str],
+    source: Any,
     merges: str | os.PathLike[str] | None,
     pattern: str | None,
     special_tokens: Mapping[str, int] | None,
@@ -81,23 +84,43 @@ def read(
             if pattern is not None or special_tokens is not None:
                 raise ValueError(f"{path}: a tokenizer.json has its own pattern and special tokens")
             name = settings.name or (path.parent.name if path.name == TOKENIZER_JSON else path.stem) or "custom"
-            text = files.text(paths[0], files.read(paths[0]))
-            return make.from_tokenizer_json(paths[0], name, *tokenizer_json.read(text, paths[0]))
+            return _of_tokenizer_json(make, files.text(paths[0], files.read(paths[0])), paths[0], name)
+
+
+class LiveTokenizer(Protocol):
+    """A `tokenizers.Tokenizer`; or a fast tokenizer of transformers, whose `backend_tokenizer` is one."""
+
+    def to_str(self) -> str: ...
 
 
 def read_live(make: type[Encoding], tokenizer: Any) -> Encoding:
-    """The encoding of a `tokenizers.Tokenizer`, or of a fast tokenizer of transformers, as it is now."""
+    """The encoding of a live tokenizer, as it is now."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     kind = type(tokenizer).__name__
     name = str(getattr(tokenizer, "name_or_path", "") or "custom")
-    return make.from_tokenizer_json(
-        kind, os.path.basename(name.rstrip("/")), *tokenizer_json.read(backend.to_str(), kind)
-    )
+    return _of_tokenizer_json(make, backend.to_str(), kind, os.path.basename(name.rstrip("/")))
 
 
-def is_live(source: Any) -> bool:
+def _of_tokenizer_json(make: type[Encoding], text: str, source: str, name: str) -> Encoding:
+    contents = tokenizer_json.read(text, source)
+    try:
+        return make.from_tokenizer_json(source, name, *contents)
+    except EncodingFileError as error:
+        message = str(error)
+        raise EncodingFileError(message if message.startswith(source) else f"{source}: {message}") from None
+
+
+def is_live(source: Any) -> "TypeGuard[LiveTokenizer]":
     """Whether `read_live` is for it."""
     return hasattr(getattr(source, "backend_tokenizer", source), "to_str")
+
+
+def pre_tokenizer(encoding: Encoding) -> str | None:
+    """The JSON of what cuts an encoding's texts, if that is no pattern."""
+    spec = json.loads(encoding.spec) if encoding.spec else None
+    if spec is None or spec["stages"] is None:
+        return None
+    return json.dumps(spec["file"]["pre_tokenizer"], ensure_ascii=False)
 
 
 def kind_of(name: str) -> Kind | None:

@@ -80,6 +80,7 @@ class Core:
         special tokens: "parse" them to their ids, take them as "text", raise an "error", or parse only those of a set.
         `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD. One text is one thread's work;
         `encode_batch([text])` spreads a large one over the cores.
+        `add_special_tokens` puts around the text what its tokenizer.json says, if anything.
 
         Raises `InvalidTextError` for invalid text under `errors="strict"`, `SpecialTokenError` under
         `special="error"`, `TypeError` for what is no text, `ValueError` for an unknown option.
@@ -151,7 +152,8 @@ class Core:
     ) -> tuple[list[int], NDArray[np.int64]]:
         """The token ids, and which characters each covers: an `(n, 2)` int64 array of [start, end) in characters.
 
-        Tokens that share a character share its span. Of bytes, the characters are those of the decoded text; under
+        Where the text is changed before it is cut (a tokenizer.json's normalizer), they are the characters that it was
+        changed from. What `add_special_tokens` adds has an empty span. Tokens that share a character share its span. Of bytes, the characters are those of the decoded text; under
         `errors="replace"` those of the repaired one. Errors as `encode`.
 
         >>> import bpeline

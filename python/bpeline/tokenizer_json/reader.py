@@ -1,6 +1,7 @@
 """From the text of a tokenizer.json to what an encoding is made from."""
 
 import json
+import re
 from typing import Any, NamedTuple
 
 from ..errors import EncodingFileError
@@ -8,6 +9,8 @@ from .fields import Section, shown
 from .model import Model, read_model
 from .text import Pieces, read_normalizers, read_pre_tokenizer
 from .tokens import Added, read_added, read_around
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 _WHOLE_TEXT = "(?s:.+)"
 """The pattern where stages do all the cutting: what they leave is a piece."""
@@ -57,7 +60,13 @@ def _parse(text: str, source: str) -> Any:
     if text.startswith("version https://git-lfs"):
         raise EncodingFileError(f"{source}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
     try:
-        return json.loads(text)
+        content = json.loads(text)
+        if _SURROGATE.search(text):
+            json.dumps(content, ensure_ascii=False).encode()  # not if they are pairs
+        return content
+    except UnicodeEncodeError as error:
+        surrogate = error.object[error.start]
+        raise EncodingFileError(f"{source}: lone surrogate U+{ord(surrogate):04X}") from None
     except json.JSONDecodeError as error:
         raise EncodingFileError(f"{source}: line {error.lineno}: not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
@@ -88,12 +97,7 @@ def _spec(
             "inside": [token.content for token in added if token.content in model.vocabulary],
         },
     }
-    written = json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    try:
-        written.encode()
-    except UnicodeEncodeError as error:
-        file.fail(f"lone surrogate U+{ord(written[error.start]):04X}")
-    return written
+    return json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _check_decoder(file: Section) -> None:
