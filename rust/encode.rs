@@ -136,7 +136,11 @@ enum Width<'e> {
     Wide(Thread<'e, u32>),
 }
 
-impl Session<'_> {
+impl<'e> Session<'e> {
+    pub fn encoding(&self) -> &'e Encoding {
+        self.encoding
+    }
+
     /// Appends the ids of `text` to `sink`.
     pub fn encode(
         &mut self,
@@ -145,6 +149,9 @@ impl Session<'_> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
+        if let Some(route) = self.encoding.route() {
+            return route.encode(self, text, special, sink, interrupt);
+        }
         let Session { encoding, thread, checks } = self;
         encoding.special_tokens().cut(text, special, interrupt, |segment| match (segment, &mut *thread) {
             (Segment::Ordinary(part), Width::Narrow(thread)) => thread.encode(encoding, part, sink, checks, interrupt),
@@ -156,12 +163,21 @@ impl Session<'_> {
         })
     }
 
+    /// Appends the ids of text without special tokens.
+    pub fn encode_ordinary(&mut self, text: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+        let Session { encoding, thread, checks } = self;
+        match thread {
+            Width::Narrow(thread) => thread.encode(encoding, text, sink, checks, interrupt),
+            Width::Wide(thread) => thread.encode(encoding, text, sink, checks, interrupt),
+        }
+    }
+
     /// Appends the ids of one piece.
-    pub fn encode_piece(&mut self, piece: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+    pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
         self.checks.after(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
         match &mut self.thread {
-            Width::Narrow(thread) => thread.encode_piece(self.encoding, piece.as_bytes(), sink, interrupt),
-            Width::Wide(thread) => thread.encode_piece(self.encoding, piece.as_bytes(), sink, interrupt),
+            Width::Narrow(thread) => thread.encode_piece(self.encoding, piece, sink, interrupt),
+            Width::Wide(thread) => thread.encode_piece(self.encoding, piece, sink, interrupt),
         }
     }
 }

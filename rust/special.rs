@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use daachorse::{DoubleArrayAhoCorasick, DoubleArrayAhoCorasickBuilder, MatchKind};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use memchr::memmem;
 
 use crate::encoding::{MAX_ID, TokenId};
@@ -24,8 +24,8 @@ pub struct SpecialTokens {
     neighbours: Box<[u64; 1 << 10]>,
 }
 
-/// Finds the literals of some special tokens.
-struct Finder {
+/// Finds the literals of some tokens, and says the number that each was given.
+pub struct Finder {
     /// `None` without literals.
     automaton: Option<DoubleArrayAhoCorasick<TokenId>>,
     /// Bytes of the longest literal.
@@ -47,7 +47,21 @@ pub enum Special {
 }
 
 /// Special tokens chosen by [`SpecialTokens::choose`].
-pub struct Chosen(Finder);
+pub struct Chosen {
+    finder: Finder,
+    literals: HashSet<String>,
+}
+
+impl Special {
+    /// Whether the special token with this literal becomes its id.
+    pub fn parses(&self, literal: &str) -> bool {
+        match self {
+            Special::Parse | Special::Error => true,
+            Special::Text => false,
+            Special::Some(chosen) => chosen.literals.contains(literal),
+        }
+    }
+}
 
 /// A part of a text: special tokens and what lies between them.
 #[derive(Debug, PartialEq, Eq)]
@@ -115,7 +129,8 @@ impl SpecialTokens {
             chosen.push((*literal, self.id(literal).ok_or(*literal)?));
         }
         // What was part of one automaton makes a smaller one.
-        Finder::new(chosen).map(Chosen).map_err(|_| literals[0])
+        let finder = Finder::new(chosen).map_err(|_| literals[0])?;
+        Ok(Chosen { finder, literals: literals.iter().map(|literal| (*literal).to_owned()).collect() })
     }
 
     /// Calls `visit` with each segment in order; empty ordinary segments are left out.
@@ -129,7 +144,7 @@ impl SpecialTokens {
         let finder = match special {
             Special::Parse | Special::Error => Some(&self.all),
             Special::Text => None,
-            Special::Some(chosen) => Some(&chosen.0),
+            Special::Some(chosen) => Some(&chosen.finder),
         };
         let mut start = 0;
         while let Some(finder) = finder
@@ -159,7 +174,7 @@ fn place(bytes: [u8; 2]) -> (usize, u64) {
 }
 
 impl Finder {
-    fn new(tokens: Vec<(&str, TokenId)>) -> Result<Self> {
+    pub fn new(tokens: Vec<(&str, u32)>) -> Result<Self> {
         let longest = tokens.iter().map(|(literal, _)| literal.len()).max().unwrap_or(0);
         let Some((first, _)) = tokens.first() else {
             return Ok(Finder { automaton: None, longest, prefix: None });
@@ -173,8 +188,8 @@ impl Finder {
         Ok(Finder { automaton: Some(automaton), longest, prefix })
     }
 
-    /// The first literal from byte `start` on, and its token.
-    fn find(&self, text: &str, start: usize, interrupt: &dyn Interrupt) -> Result<Option<(Range<usize>, TokenId)>> {
+    /// The first literal from byte `start` on, and its number.
+    pub fn find(&self, text: &str, start: usize, interrupt: &dyn Interrupt) -> Result<Option<(Range<usize>, TokenId)>> {
         let Some(automaton) = &self.automaton else { return Ok(None) };
         let bytes = text.as_bytes();
         let mut at = start;

@@ -20,6 +20,7 @@
 use crate::encode::{Encoder, Session};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::route::Route;
 use crate::sink::{Count, Ends, Sink};
 use crate::special::{Segment, Special};
 
@@ -38,6 +39,9 @@ pub fn truncate<'t>(
     interrupt: &dyn Interrupt,
 ) -> Result<&'t str> {
     let mut session = encoder.session();
+    if let Some(route) = encoder.encoding().route() {
+        return truncate_routed(route, &mut session, text, max_tokens, special, interrupt);
+    }
     let (pieces, ends, is_whole) = walk(encoder, &mut session, text, max_tokens, special, interrupt)?;
     if is_whole && ends.len() <= max_tokens {
         return Ok(text);
@@ -70,12 +74,42 @@ pub fn truncate<'t>(
                 }
                 let mut count = Count(first.tokens_before);
                 encoding.pattern().pieces_from(&text[segment..cut], first.start - segment, |piece| {
-                    session.encode_piece(piece, &mut count, interrupt)
+                    session.encode_piece(piece.as_bytes(), &mut count, interrupt)
                 })?;
                 count.0
             }
         };
         if count <= max_tokens && fits(&mut session, &text[..cut], max_tokens, special, interrupt)? {
+            return Ok(&text[..cut]);
+        }
+    }
+    Ok("")
+}
+
+/// Where a text is changed on its way, by the characters that each token stands for. A cut changes no piece before the
+/// last two, as above. What is changed is kept with where it comes from: 16 bytes for each byte.
+fn truncate_routed<'t>(
+    route: &Route,
+    session: &mut Session,
+    text: &'t str,
+    max_tokens: usize,
+    special: &Special,
+    interrupt: &dyn Interrupt,
+) -> Result<&'t str> {
+    let tokens = route.trace(session, text, special, interrupt)?;
+    if tokens.len() <= max_tokens {
+        return Ok(text);
+    }
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut begins = text.len();
+    for last in tokens.iter().rev() {
+        let (start, end) = last.span;
+        let cut = starts[end];
+        // A token behind the cut may stand for something in front of it.
+        let is_between = cut <= begins;
+        begins = begins.min(starts[start]);
+        let settled = last.before_piece.checked_sub(1).map_or(0, |before| tokens[before].before_piece);
+        if is_between && settled <= max_tokens && fits(session, &text[..cut], max_tokens, special, interrupt)? {
             return Ok(&text[..cut]);
         }
     }
@@ -111,7 +145,7 @@ fn walk(
                     tokens.put_special(id, piece.len());
                     Ok(())
                 }
-                None => session.encode_piece(piece, &mut tokens, interrupt),
+                None => session.encode_piece(piece.as_bytes(), &mut tokens, interrupt),
             }
         };
         match part {
