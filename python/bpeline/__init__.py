@@ -9,8 +9,8 @@
 """
 
 from . import errors
-from ._backend import backend
-from .errors import BpelineError, EncodingFileError, InvalidTextError, SpecialTokenError, TokenIdError
+from ._backend import ArrowTokens, backend
+from .errors import ArrowError, BpelineError, EncodingFileError, InvalidTextError, SpecialTokenError, TokenIdError
 from .streaming import StreamDecoder
 from .token_batch import TokenBatch
 from .tokenizer import Tokenizer, encodings
@@ -20,6 +20,8 @@ __version__ = "0.1.0"
 load = Tokenizer.load
 
 __all__ = [
+    "ArrowError",
+    "ArrowTokens",
     "BpelineError",
     "EncodingFileError",
     "InvalidTextError",

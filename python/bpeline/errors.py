@@ -19,3 +19,7 @@ class SpecialTokenError(BpelineError, ValueError):
 
 class TokenIdError(BpelineError, IndexError):
     """A token id is outside the vocabulary, negative, or unused."""
+
+
+class ArrowError(BpelineError, ValueError):
+    """Arrow data is malformed, or a stream of it failed."""

@@ -31,7 +31,7 @@ pub struct Text<'py> {
     source: Source,
 }
 
-/// Where a document's text lies, readable from any thread while its [`Text`] lives.
+/// Where a document's text lies, readable from any thread while its [`Text`] (or its Arrow array) lives.
 #[derive(Clone, Copy)]
 pub struct Source {
     data: Data,
@@ -46,8 +46,8 @@ enum Data {
     Bytes(*const [u8]),
 }
 
-// SAFETY: the memory behind the pointers is immutable and outlives the `Source`: `Text` owns it, and
-// every use of a `Source` ends before its `Text` is dropped (both live in one binding call).
+// SAFETY: the memory behind the pointers is immutable and outlives the `Source`: `Text` owns it (or an Arrow array), and
+// every use of a `Source` ends before its owner is dropped (both live in one binding call).
 unsafe impl Send for Source {}
 // SAFETY: as above; shared reads of immutable memory.
 unsafe impl Sync for Source {}
@@ -133,6 +133,12 @@ pub fn copy_buffer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyByt
 }
 
 impl Source {
+    /// # Safety
+    /// The bytes are alive and unchanged while this is used.
+    pub unsafe fn of_bytes(bytes: *const [u8]) -> Self {
+        Source { data: Data::Bytes(bytes) }
+    }
+
     /// Size in memory, close to the size in UTF-8.
     pub fn size(&self) -> usize {
         match self.data {
