@@ -49,7 +49,8 @@ def read(array: object) -> list[list[bytes | None]]:
         content = in_capsule(capsules[1], Array) if pair else None
         if schema is None or content is None:
             raise TypeError("__arrow_c_array__ must return capsules of an ArrowSchema and an ArrowArray")
-        return [_read_array(take(content), _find_column(schema), 0)]
+        column = _find_column(schema)
+        return [_read_array(take(content), column, 0)]
     kind = type(array).__qualname__
     raise TypeError(
         f"array must be an Arrow array or stream (have __arrow_c_array__ or __arrow_c_stream__), not {kind}"
