@@ -222,7 +222,7 @@ def test_duckdb(gpt2):
     assert back == [(ids, None if ids is None else len(ids)) for ids in wanted]
     connection.register("whole", pa.table({"tokens": pa.array(tokens)}))
     total = sum(len(ids) for ids in wanted if ids is not None)
-    assert connection.sql("select sum(len(tokens)) from whole").fetchone() == (total,)
+    assert connection.sql("select sum(len(tokens)) from whole").fetchall() == [(total,)]
     with pytest.raises(TypeError, match="a table of 2"):
         gpt2.encode_arrow(connection.sql("select 'a' as a, 'b' as b"))
 
