@@ -5,6 +5,8 @@ import gc
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bpeline
 from bpeline._reference.arrow_structs import Array, Schema, in_capsule
@@ -319,3 +321,33 @@ def test_specials(gpt2):
     with pytest.raises(bpeline.SpecialTokenError) as caught:
         gpt2.encode_arrow(column(), special="error")
     assert str(caught.value) == 'document 1: special token "<|endoftext|>" at byte 1'
+
+
+@given(st.data())
+def test_both_backends_say_the_same(both, data):
+    """Offsets and views of anything that stays inside the memory: the same ids, or the same words."""
+    draw = data.draw
+    format = draw(st.sampled_from(["u", "Z", "vu"]))
+    length, offset = draw(st.integers(-1, 6)), draw(st.integers(-1, 6))
+    text = draw(
+        st.binary(min_size=16, max_size=16) | st.sampled_from([b"some ordinary te", "漢字 don't👍".encode()[:16]])
+    )
+    bits = draw(st.none() | st.binary(min_size=2, max_size=2))
+    if format == "vu":
+        number = st.integers(-2, 20)
+        a_view = st.builds(view, st.just(text[:12]), buffer=st.integers(-1, 2), offset=number, length=number)
+        views = draw(st.lists(a_view, min_size=13, max_size=13))
+        buffers = [bits, b"".join(views), text, None, offsets(len(text), 0, width=8)]
+    else:
+        numbers = draw(st.lists(st.integers(-1, len(text)), min_size=14, max_size=14))
+        numbers = sorted(numbers) if draw(st.booleans()) else numbers
+        buffers = [bits, offsets(*numbers, width=4 if format == "u" else 8), text]
+    outcomes = []
+    for tokenizer in both:
+        made, column = one(format, length, buffers, offset=offset)
+        try:
+            outcomes.append(read(tokenizer.load("gpt2").encode_arrow(column)))
+        except (bpeline.ArrowError, bpeline.InvalidTextError) as error:
+            outcomes.append((type(error), str(error)))
+        assert made.released["array"] == 1
+    assert outcomes[0] == outcomes[1]
