@@ -181,6 +181,29 @@ def test_copied_nowhere(gpt2):
     assert check(parts[1][1:]) == [None]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs resource")
+def test_memory_is_that_of_the_ids(native):
+    """In a process of its own: neither texts nor ids are there twice."""
+    result = run(
+        """
+        import resource
+        import pyarrow as pa
+        import bpeline
+        from tests.small import HERE
+
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        novel = (HERE / "data/pride_and_prejudice.txt").read_text(encoding="utf-8")
+        tok = bpeline.load("gpt2")
+        tok.encode_arrow(pa.array([novel]))
+        column = pa.concat_arrays([pa.array([novel[i : i + 4000] for i in range(0, len(novel), 4000)])] * 100)
+        before = peak()
+        ids = pa.array(tok.encode_arrow(column, threads=1))
+        print(peak() - before < ids.nbytes * 1.3)
+        """
+    )
+    assert result.stdout == "True\n", result.stderr
+
+
 def test_files_of_slices(gpt2, tmp_path):
     """What is written of a chunk is the chunk."""
     tokens = pa.chunked_array(gpt2.encode_arrow(pa.chunked_array([["hello world"], ["a b c", None]])))
