@@ -138,13 +138,27 @@ def test_malformed_tables(gpt2):
         (-3, {}, "length -3"),
         (3, {"n_children": 0}, "0 children, expected 1"),
         (3, {"n_buffers": 3}, "3 buffers, expected 1"),
-        (3, {"buffers": None}, "neither buffers nor columns"),
-        (3, {"children": None}, "neither buffers nor columns"),
+        (3, {"buffers": None}, "a table without its buffers or its column"),
+        (3, {"children": None}, "a table without its buffers or its column"),
     ):
         _, column = table(rows, [texts], **fields)
         with pytest.raises(bpeline.ArrowError) as caught:
             gpt2.encode_arrow(column)
         assert message is None or str(caught.value) == f"malformed Arrow data: {message}"
+
+
+def test_tables_without_their_column(gpt2):
+    for children in (None, (ctypes.POINTER(Schema) * 1)(), "array"):
+        _, column = table(3, [("u", 3, [None, PLACES, TEXTS])])
+        if children == "array":
+            column.array.children[0] = ctypes.POINTER(Array)()
+            message = "a table without its buffers or its column"
+        else:
+            column.schema.children = children
+            message = "a table without its column"
+        with pytest.raises(bpeline.ArrowError) as caught:
+            gpt2.encode_arrow(column)
+        assert str(caught.value) == f"malformed Arrow data: {message}"
 
 
 def test_a_released_struct_is_an_error(gpt2):

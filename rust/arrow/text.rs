@@ -42,6 +42,9 @@ impl Column {
             let column = if !in_table {
                 schema
             } else if schema.n_children == 1 {
+                if schema.children.is_null() || (*schema.children).is_null() {
+                    return Err(malformed("a table without its column"));
+                }
                 &**schema.children
             } else {
                 let columns = schema.n_children;
@@ -193,8 +196,8 @@ impl Texts {
             unsafe {
                 expect("children", array.n_children, 1)?;
                 expect("buffers", array.n_buffers, 1)?;
-                if array.buffers.is_null() || array.children.is_null() {
-                    return Err(malformed("neither buffers nor columns"));
+                if array.buffers.is_null() || array.children.is_null() || (*array.children).is_null() {
+                    return Err(malformed("a table without its buffers or its column"));
                 }
                 validities[1].bits = (*array.buffers).cast();
                 inner = &**array.children;

@@ -102,6 +102,8 @@ def _find_column(schema: Schema) -> _Column:
     if in_table:
         if schema.n_children != 1:
             raise TypeError(f"array must be one column of strings, not a table of {schema.n_children}: choose one")
+        if not schema.children or not schema.children[0]:
+            raise _malformed("a table without its column")
         column = schema.children[0].contents
     layout = None if column.dictionary else _LAYOUTS.get(column.format)
     if layout is None:
@@ -147,8 +149,8 @@ def _open(array: Array, column: _Column) -> tuple[list[Callable[[int], bool]], C
     if column.in_table:
         _expect("children", array.n_children, 1)
         _expect("buffers", array.n_buffers, 1)
-        if not array.buffers or not array.children:
-            raise _malformed("neither buffers nor columns")
+        if not array.buffers or not array.children or not array.children[0]:
+            raise _malformed("a table without its buffers or its column")
         validities.append(_validity(array.buffers[0], start))
         inner = array.children[0].contents
         rows = _size("length", inner.length)
