@@ -23,6 +23,17 @@ def test_ragged(benchmark, tok, batch, threads):
     benchmark(tok.encode_ragged, texts, threads=threads)
 
 
+@pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
+def test_arrow(benchmark, tok, batch, threads):
+    """Of strings where Arrow keeps them: to be compared with `test_ragged`."""
+    pyarrow = pytest.importorskip("pyarrow")
+    texts, ids = batch
+    column = pyarrow.array(texts)
+    benchmark.extra_info["bytes"] = size(texts)
+    assert pyarrow.array(tok.encode_arrow(column, threads=threads)).to_pylist() == ids
+    benchmark(tok.encode_arrow, column, threads=threads)
+
+
 def test_first_pass(benchmark, native, batch):
     """By a tokenizer that has seen no text."""
     texts, ids = batch

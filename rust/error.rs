@@ -14,6 +14,10 @@ pub enum Error {
     SpecialToken { token: String, at: Position },
     /// An id outside the vocabulary (`hole` false) or unused inside it (`hole` true).
     TokenId { id: String, hole: bool, vocab_size: usize },
+    /// Arrow data that is not as the format has it, or a stream of it that failed.
+    Arrow(String),
+    /// Not the type of data that is wanted.
+    Type(String),
     /// The caller asked a long call to stop.
     Interrupted,
     /// An error in one document of a batch.
@@ -43,7 +47,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::EncodingFile(message) | Error::InvalidText(message) => f.write_str(message),
+            Error::EncodingFile(message)
+            | Error::InvalidText(message)
+            | Error::Arrow(message)
+            | Error::Type(message) => f.write_str(message),
             Error::SpecialToken { token, at } => {
                 write!(f, "special token {} at {at}", quote(token))
             }

@@ -7,11 +7,13 @@
 //! 3. bytes: a piece's first symbols are the tokens of its single bytes ([`encoding`]);
 //! 4. [`merge`]: symbols are merged by rank, through a [`cache`] of pieces already seen.
 //!
-//! [`encode`] composes the stages, [`batch`] spreads documents over threads, [`decode`] goes back.
+//! [`encode`] composes the stages, [`batch`] spreads documents over threads, [`decode`] goes back; [`arrow`] takes documents
+//! from, and ids to, other programs' memory.
 //! An [`encoding::Encoding`] is all the data that fixes the ids. `python/` is the only part that
 //! knows Python; it is compiled with the feature `python`. `rust/DESIGN.md` gives definitions,
 //! invariants, costs and what was measured.
 
+pub mod arrow;
 pub mod batch;
 pub mod byte_map;
 pub mod cache;

@@ -4,6 +4,8 @@ import inspect
 
 import pytest
 
+import bpeline
+from bpeline import _reference
 from bpeline._reference import Core as Reference
 from tests.backends import NativeTokenizer
 
@@ -18,4 +20,12 @@ def test_native_has_the_words_of_the_reference(name):
 
 
 def test_every_public_method_is_compared():
-    assert len(PUBLIC) == 11, PUBLIC
+    assert len(PUBLIC) == 12, PUBLIC
+
+
+@pytest.mark.skipif(NativeTokenizer is None, reason="the native module is not built")
+def test_native_lists_have_the_words_of_the_reference():
+    ours, theirs = bpeline.ArrowTokens, _reference.ArrowTokens
+    assert inspect.getdoc(ours) == inspect.getdoc(theirs)
+    for name in ("__arrow_c_schema__", "__arrow_c_array__", "__arrow_c_stream__"):
+        assert inspect.getdoc(getattr(ours, name)) == inspect.getdoc(getattr(theirs, name))

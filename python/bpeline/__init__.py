@@ -9,8 +9,9 @@
 """
 
 from . import errors
-from ._backend import backend
+from ._backend import ArrowTokens, backend
 from .errors import (
+    ArrowError,
     BpelineError,
     EncodingFileError,
     InvalidTextError,
@@ -27,6 +28,8 @@ __version__ = "0.1.0"
 load = Tokenizer.load
 
 __all__ = [
+    "ArrowError",
+    "ArrowTokens",
     "BpelineError",
     "EncodingFileError",
     "InvalidTextError",

@@ -1,15 +1,23 @@
 """The interface that both backends have: bpeline._native (Rust) and bpeline._reference (Python)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer, disjoint_base
 
-from ._types import Errors, Ids, Special, Text, TokenArray
+from ._types import ArrowTexts, Errors, Ids, Special, Text, TokenArray
 
-__all__ = ["Core", "Encoding"]
+__all__ = ["ArrowTokens", "Core", "Encoding"]
+
+@final
+class ArrowTokens:
+    def __new__(cls, tokens: TokenArray, offsets: NDArray[np.int64]) -> Self: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 @final
 class Encoding:
@@ -114,6 +122,15 @@ class Core:
         errors: Errors = "strict",
         add_special_tokens: bool = False,
     ) -> tuple[TokenArray, NDArray[np.int64]]: ...
+    def encode_arrow(
+        self,
+        array: ArrowTexts,
+        *,
+        threads: int | None = None,
+        special: Special = "parse",
+        errors: Errors = "strict",
+        add_special_tokens: bool = False,
+    ) -> ArrowTokens: ...
     def encode_with_spans(
         self,
         text: Text,

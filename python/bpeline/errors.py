@@ -26,3 +26,7 @@ class UnknownModelError(BpelineError, KeyError):
 
     def __str__(self) -> str:
         return Exception.__str__(self)  # KeyError would quote the text
+
+
+class ArrowError(BpelineError, ValueError):
+    """Arrow data is malformed, or a stream of it failed."""

@@ -1,5 +1,6 @@
 """The tokens of a batch of documents in two flat arrays."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import index
@@ -8,6 +9,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ._backend import ArrowTokens
 from ._types import TokenArray
 
 
@@ -74,6 +76,18 @@ class TokenBatch:
         [[31373, 995], [31373]]
         """
         return [document.tolist() for document in self]
+
+    def to_arrow(self) -> ArrowTokens:
+        """The same memory as Arrow lists, for pyarrow, polars and whatever else speaks the Arrow PyCapsule interface.
+
+        Whoever takes them sees the arrays of this batch: do not write to those any more.
+
+        >>> import bpeline
+        >>> bpeline.load("gpt2").encode_ragged(["hello world", "hello"]).to_arrow()
+        <bpeline.ArrowTokens: 2 documents, 3 tokens, uint16>
+        """
+        in_order = functools.partial(np.require, requirements=["C", "A"])
+        return ArrowTokens(in_order(self.tokens), in_order(self.offsets))
 
     def pad(
         self, length: int | None = None, *, id: int, side: Literal["left", "right"] = "right"

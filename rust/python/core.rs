@@ -8,6 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
+use super::arrow::ArrowTokens;
 use super::encoding::Encoding;
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::strings::string;
@@ -161,6 +162,40 @@ impl Core {
         }
     }
 
+    /// The token ids of each text of an Arrow array or stream, as Arrow lists of `uint16` or `uint32`.
+    ///
+    /// `array` is anything with `__arrow_c_array__` or `__arrow_c_stream__` (a column of pyarrow, polars, pandas, a DuckDB
+    /// result) that holds strings of any kind, or binary that is UTF-8, or a table with one such column. It is read
+    /// where it lies; nulls stay nulls, and chunks chunks. `pyarrow.array`, `pyarrow.chunked_array` and
+    /// `polars.Series` take the result, and copy nothing.
+    ///
+    /// Options and errors as those of `encode_batch`, positions in bytes. Raises `TypeError` for a type that holds no text,
+    /// `ArrowError` for data that is malformed, as far as that can be seen, and for a stream that fails.
+    ///
+    /// >>> import pyarrow, bpeline
+    /// >>> tokens = bpeline.load("gpt2").encode_arrow(pyarrow.array(["hello world", None, "hello"]))
+    /// >>> tokens
+    /// <bpeline.ArrowTokens: 3 documents (1 null), 3 tokens, uint16>
+    /// >>> pyarrow.array(tokens).to_pylist()
+    /// [[31373, 995], None, [31373]]
+    #[pyo3(signature = (array, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, array, *, threads=None, special='parse', errors='strict', add_special_tokens=False)")]
+    fn encode_arrow(
+        &self,
+        array: &Bound<'_, PyAny>,
+        threads: Option<Whole>,
+        special: SpecialChoice,
+        errors: OnInvalid,
+        add_special_tokens: bool,
+    ) -> PyResult<ArrowTokens> {
+        let options = self.options(&special, errors, add_special_tokens)?;
+        if self.is_narrow() {
+            self.arrow::<u16>(array, threads, &options)
+        } else {
+            self.arrow::<u32>(array, threads, &options)
+        }
+    }
+
     /// The token ids, and which characters each covers: an `(n, 2)` int64 array of [start, end) in characters.
     ///
     /// Where the text is changed before it is cut (a tokenizer.json's normalizer), they are the characters that it was
@@ -206,8 +241,8 @@ impl Core {
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors, add_special_tokens)?;
         let threads = options::threads(threads)?;
-        let each = |spans: &mut Vec<_>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
-            spans.push(self.with_spans(session, text, &options, interrupt)?);
+        let each = |spans: &mut Vec<_>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
+            spans.push(self.with_spans(session, text.unwrap_or_default(), &options, interrupt)?);
             Ok(())
         };
         let mut all = Vec::new();
@@ -266,9 +301,9 @@ impl Core {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors, add_special_tokens)?;
         let threads = options::threads(threads)?;
-        let each = |counts: &mut Vec<i64>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
+        let each = |counts: &mut Vec<i64>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
             let mut count = Count::default();
-            options.encode(session, text, &mut count, interrupt)?;
+            options.encode(session, text.unwrap_or_default(), &mut count, interrupt)?;
             counts.push(count.0 as i64);
             Ok(())
         };

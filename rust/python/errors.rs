@@ -1,10 +1,11 @@
 //! The crate's errors become the exceptions that `bpeline/errors.py` defines.
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 
 use crate::error::Error;
 
+pyo3::import_exception!(bpeline.errors, ArrowError);
 pyo3::import_exception!(bpeline.errors, EncodingFileError);
 pyo3::import_exception!(bpeline.errors, InvalidTextError);
 pyo3::import_exception!(bpeline.errors, SpecialTokenError);
@@ -18,6 +19,8 @@ impl From<Error> for PyErr {
             cause = error;
         }
         match cause {
+            Error::Arrow(_) => ArrowError::new_err(message),
+            Error::Type(_) => PyTypeError::new_err(message),
             Error::EncodingFile(_) => EncodingFileError::new_err(message),
             Error::InvalidText(_) | Error::InDocument { .. } => InvalidTextError::new_err(message),
             Error::SpecialToken { .. } => SpecialTokenError::new_err(message),

@@ -1,8 +1,9 @@
 //! The module `bpeline._native`: the only part of the crate that knows Python.
 //!
 //! [`core`] has the methods that encode and decode, [`work`] what they have in common, [`encoding`] the
-//! data they work on. The others turn Python's arguments into Rust's and back.
+//! data they work on, [`arrow`] what comes and goes through the Arrow C data interface. The others turn Python's arguments into Rust's and back.
 
+mod arrow;
 mod core;
 mod encoding;
 mod errors;
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::arrow::ArrowTokens;
     #[pymodule_export]
     use super::core::Core;
     #[pymodule_export]

@@ -10,6 +10,7 @@ use super::lists;
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::signals::Signals;
 use super::texts::{Source, Text, texts};
+use crate::arrow::text as arrow;
 use crate::batch::{self, CHUNK_BYTES, Chunk, map_chunks, safe_cut};
 use crate::decode::Decoder;
 use crate::encode::Session;
@@ -77,16 +78,31 @@ impl<T> Default for Flat<T> {
     }
 }
 
-/// The texts of a batch.
+/// The texts of a batch, or some of them.
 pub(super) struct Documents<'py> {
-    _texts: Vec<Text<'py>>,
+    _owner: Owner<'py>,
     sources: Vec<Source>,
+    /// The number of the first, for errors.
+    first: usize,
+}
+
+/// Keeps the memory of documents.
+enum Owner<'py> {
+    Texts { _texts: Vec<Text<'py>> },
+    Arrow { _columns: Vec<arrow::Texts> },
 }
 
 impl<'py> Documents<'py> {
     pub fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
         let texts = self::texts(texts)?;
-        Ok(Documents { sources: texts.iter().map(Text::source).collect(), _texts: texts })
+        let sources = texts.iter().map(Text::source).collect();
+        Ok(Documents { sources, _owner: Owner::Texts { _texts: texts }, first: 0 })
+    }
+
+    /// # Safety
+    /// The columns keep what the sources point to.
+    pub unsafe fn of_columns(columns: Vec<arrow::Texts>, sources: Vec<Source>, first: usize) -> Self {
+        Documents { _owner: Owner::Arrow { _columns: columns }, sources, first }
     }
 
     /// Of all texts in memory.
@@ -186,10 +202,11 @@ impl Core {
         threads: usize,
         options: &Options,
         (cut, alone): (Cut, usize),
-        each: impl Fn(&mut R, &mut Session, &str, &dyn Interrupt) -> Result<()> + Sync,
+        each: impl Fn(&mut R, &mut Session, Option<&str>, &dyn Interrupt) -> Result<()> + Sync,
         mut take: impl FnMut(Vec<(&Chunk, R)>, &Signals) -> Result<()> + Send,
     ) -> PyResult<()> {
-        let sources = &documents.sources;
+        // (Not the documents: only this thread may touch those.)
+        let (sources, first) = (&documents.sources, documents.first);
         let encoding = self.encoder.encoding();
         let safe_cut = |text: &str| safe_cut(encoding, &options.special, text, 0);
         let find_cut = |document: usize, near| match cut {
@@ -199,7 +216,10 @@ impl Core {
             Cut::Inside => sources[document].cut(near, safe_cut),
         };
         let each = |(session, buffer): &mut (Session, String), result: &mut R, source: Source, signals: &Signals| {
-            source.with_text(buffer, options.on_invalid, |text| each(result, session, text, signals))
+            if source.is_null() {
+                return each(result, session, None, signals);
+            }
+            source.with_text(buffer, options.on_invalid, |text| each(result, session, Some(text), signals))
         };
         Signals::detached(py, |signals| {
             let bytes = if threads == 1 { alone } else { CHUNK_BYTES };
@@ -219,7 +239,7 @@ impl Core {
                             }
                             error => Err(error),
                         })
-                        .map_err(|error| error.in_document(document))?;
+                        .map_err(|error| error.in_document(first + document))?;
                 }
                 Ok(result)
             };
@@ -237,34 +257,39 @@ impl Core {
         take: impl FnMut(Vec<(&Chunk, Flat<T>)>, &Signals) -> Result<()> + Send,
     ) -> PyResult<()> {
         let room_for = if threads == 1 { documents.bytes().min(alone) } else { CHUNK_BYTES };
-        let each = |flat: &mut Flat<T>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
+        let each = |flat: &mut Flat<T>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
             let before = flat.tokens.len();
             if flat.tokens.capacity() == 0 {
                 flat.tokens = sink::with_room(room_for);
             }
-            options.encode(session, text, &mut flat.tokens, interrupt)?;
+            if let Some(text) = text {
+                options.encode(session, text, &mut flat.tokens, interrupt)?;
+            }
             flat.lengths.push(flat.tokens.len() - before);
             Ok(())
         };
         self.on_batch(py, documents, threads, options, (Cut::Inside, alone), each, take)
     }
 
-    pub(super) fn ragged<'py, T: Token + numpy::Element>(
+    /// Appends the ids of all documents to `tokens`, and where each ends to `offsets`.
+    pub(super) fn append<T: Token>(
         &self,
-        py: Python<'py>,
-        texts: &Bound<'py, PyAny>,
-        threads: Option<Whole>,
+        py: Python<'_>,
+        documents: &Documents<'_>,
+        threads: usize,
         options: &Options,
-    ) -> PyResult<Ragged<'py>> {
-        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
-        let mut offsets = Vec::with_capacity(documents.sources.len() + 1);
-        offsets.push(0);
+        tokens: &mut Vec<T>,
+        offsets: &mut Vec<i64>,
+    ) -> PyResult<()> {
+        offsets.reserve(documents.sources.len());
         // One thread writes all ids where they stay; several write chunks, which are put together meanwhile.
-        let mut tokens: Vec<T> = if threads == 1 { Vec::new() } else { sink::with_room(documents.bytes()) };
-        self.flat(py, &documents, threads, options, usize::MAX, |ready, _| {
+        if threads > 1 && tokens.is_empty() {
+            *tokens = sink::with_room(documents.bytes());
+        }
+        self.flat(py, documents, threads, options, usize::MAX, |ready, _| {
             for (chunk, flat) in ready {
-                if threads == 1 {
-                    tokens = flat.tokens;
+                if threads == 1 && tokens.is_empty() {
+                    *tokens = flat.tokens;
                 } else {
                     tokens.put(&flat.tokens);
                 }
@@ -277,7 +302,19 @@ impl Core {
                 }));
             }
             Ok(())
-        })?;
+        })
+    }
+
+    pub(super) fn ragged<'py, T: Token + numpy::Element>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyAny>,
+        threads: Option<Whole>,
+        options: &Options,
+    ) -> PyResult<Ragged<'py>> {
+        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
+        let (mut tokens, mut offsets) = (Vec::<T>::new(), vec![0]);
+        self.append(py, &documents, threads, options, &mut tokens, &mut offsets)?;
         Ok((array(py, tokens), PyArray1::from_vec(py, offsets)))
     }
 

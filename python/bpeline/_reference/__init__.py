@@ -1,6 +1,7 @@
 """The readable pure-Python tokenizer: the oracle of the native backend, and what runs where that cannot."""
 
+from .arrow_lists import ArrowTokens
 from .core import Core
 from .encoding import Encoding
 
-__all__ = ["Core", "Encoding"]
+__all__ = ["ArrowTokens", "Core", "Encoding"]

@@ -10,9 +10,10 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Errors, Ids, Special, Text, TokenArray
+from .._types import ArrowTexts, Errors, Ids, Special, Text, TokenArray
 from ..errors import InvalidTextError, SpecialTokenError, TokenIdError
-from . import stages
+from . import arrow_text, stages
+from .arrow_lists import ArrowTokens
 from .encoding import Encoding
 from .messages import code_point, quote
 from .route import Route, Span
@@ -141,6 +142,50 @@ class Core:
             tokens.extend(ids)
             offsets.append(len(tokens))
         return self._array(tokens), np.array(offsets, np.int64)
+
+    def encode_arrow(
+        self,
+        array: ArrowTexts,
+        *,
+        threads: int | None = None,
+        special: Special = "parse",
+        errors: Errors = "strict",
+        add_special_tokens: bool = False,
+    ) -> ArrowTokens:
+        """The token ids of each text of an Arrow array or stream, as Arrow lists of `uint16` or `uint32`.
+
+        `array` is anything with `__arrow_c_array__` or `__arrow_c_stream__` (a column of pyarrow, polars, pandas, a DuckDB
+        result) that holds strings of any kind, or binary that is UTF-8, or a table with one such column. It is read
+        where it lies; nulls stay nulls, and chunks chunks. `pyarrow.array`, `pyarrow.chunked_array` and
+        `polars.Series` take the result, and copy nothing.
+
+        Options and errors as those of `encode_batch`, positions in bytes. Raises `TypeError` for a type that holds no text,
+        `ArrowError` for data that is malformed, as far as that can be seen, and for a stream that fails.
+
+        >>> import pyarrow, bpeline
+        >>> tokens = bpeline.load("gpt2").encode_arrow(pyarrow.array(["hello world", None, "hello"]))
+        >>> tokens
+        <bpeline.ArrowTokens: 3 documents (1 null), 3 tokens, uint16>
+        >>> pyarrow.array(tokens).to_pylist()
+        [[31373, 995], None, [31373]]
+        """
+        self._encode_ragged(
+            [], threads=threads, special=special, errors=errors, add_special_tokens=add_special_tokens
+        )  # before anything is read
+        chunks = arrow_text.read(array)
+        texts = [text for chunk in chunks for text in chunk]
+        tokens, offsets = self._encode_ragged(
+            [text or b"" for text in texts],
+            threads=threads,
+            special=special,
+            errors=errors,
+            add_special_tokens=add_special_tokens,
+        )
+        lengths = np.diff(offsets)
+        is_there = np.array([text is not None for text in texts], bool)
+        tokens = tokens[np.repeat(is_there, lengths)]  # nothing is added around a null
+        offsets = np.concatenate([[0], np.cumsum(np.where(is_there, lengths, 0))]).astype(np.int64)
+        return ArrowTokens._of_chunks(tokens, offsets, [[text is not None for text in chunk] for chunk in chunks])
 
     def encode_with_spans(
         self,
