@@ -208,6 +208,14 @@ def test_conditions_of_added_tokens(load):
     assert (tok.token_to_id("word"), tok.id_to_token(261), tok.token_bytes(261)) == (261, "word", b"word")
 
 
+def test_one_may_begin_with_what_another_strips(load):
+    """As in tokenizers, which goes on behind the match, not behind what it strips."""
+    tok = load(file(added=[("x", {"rstrip": True}), ("  ", {"special": False})]))
+    ids, spans = tok.encode_with_spans("ax   b")
+    assert [tok.id_to_token(id) for id in ids] == ["a", "x", "  ", "\u0120", "b"]
+    assert spans.tolist() == [[0, 1], [1, 5], [2, 4], [4, 5], [5, 6]]
+
+
 def test_what_is_not_special_always_matches(load):
     tok = load(file(added=[("<s>", {}), ("kept", {"special": False})]))
     assert strings(tok, "<s>kept", special="text") == [*"<s>", "kept"]
