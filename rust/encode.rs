@@ -173,7 +173,13 @@ impl<'e> Session<'e> {
     }
 
     /// Appends the ids of one piece.
-    pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+    pub fn encode_piece(
+        &mut self,
+        piece: impl AsRef<[u8]>,
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        let piece = piece.as_ref();
         self.checks.after(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
         match &mut self.thread {
             Width::Narrow(thread) => thread.encode_piece(self.encoding, piece, sink, interrupt),

@@ -74,7 +74,7 @@ pub fn truncate<'t>(
                 }
                 let mut count = Count(first.tokens_before);
                 encoding.pattern().pieces_from(&text[segment..cut], first.start - segment, |piece| {
-                    session.encode_piece(piece.as_bytes(), &mut count, interrupt)
+                    session.encode_piece(piece, &mut count, interrupt)
                 })?;
                 count.0
             }
@@ -145,7 +145,7 @@ fn walk(
                     tokens.put_special(id, piece.len());
                     Ok(())
                 }
-                None => session.encode_piece(piece.as_bytes(), &mut tokens, interrupt),
+                None => session.encode_piece(piece, &mut tokens, interrupt),
             }
         };
         match part {

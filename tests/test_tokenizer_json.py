@@ -66,6 +66,18 @@ def test_it_is_the_pair(Tokenizer, tmp_path):
     assert Tokenizer.load(write(tmp_path, file(["ab", "abc"], ["a b", "ab c"], [(EOT, {})]))) == pair
 
 
+def test_saved_beside_another(Tokenizer, tmp_path):
+    pair = Tokenizer.load(*write_pair(tmp_path, vocab_text(["ab"]), "a b\n"))
+    (tmp_path / "a").mkdir()
+    tok = Tokenizer.load(write(tmp_path / "a", file(added=[(EOT, {})])))
+    folder = tmp_path / "saved"
+    pair.save(folder)
+    tok.save(folder, format="tokenizer.json")
+    assert Tokenizer.load(folder) == tok
+    pair.save(folder)
+    assert Tokenizer.load(folder) == pair
+
+
 @pytest.mark.parametrize("options", [{"pattern": "gpt2"}, {"special_tokens": {"<x>": 300}}])
 def test_it_takes_no_options(Tokenizer, tmp_path, options):
     with pytest.raises(ValueError, match="its own pattern"):
@@ -194,6 +206,14 @@ def test_conditions_of_added_tokens(load):
     assert strings(tok, "word sword word's") == ["word", "\u0120", *"sword", "\u0120", "word", "'", "s"]
     assert tok.special_tokens == {"<l>": 259, "<r>": 260}
     assert (tok.token_to_id("word"), tok.id_to_token(261), tok.token_bytes(261)) == (261, "word", b"word")
+
+
+def test_one_may_begin_with_what_another_strips(load):
+    """As in tokenizers, which goes on behind the match, not behind what it strips."""
+    tok = load(file(added=[("x", {"rstrip": True}), ("  ", {"special": False})]))
+    ids, spans = tok.encode_with_spans("ax   b")
+    assert [tok.id_to_token(id) for id in ids] == ["a", "x", "  ", "\u0120", "b"]
+    assert spans.tolist() == [[0, 1], [1, 5], [2, 4], [4, 5], [5, 6]]
 
 
 def test_what_is_not_special_always_matches(load):

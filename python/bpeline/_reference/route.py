@@ -17,9 +17,18 @@ from typing import Any, NamedTuple
 
 from ..errors import EncodingFileError
 from ..tokenizer_json.regex import WORD as ONIGURUMA_WORD
-from ..tokenizer_json.regex import WORD_IN_SET
+from ..tokenizer_json.regex import WORD_IN_SET, escape
 from .messages import quote
-from .stages import BYTE_TO_CHARACTER, SpecialTokens, compile_pattern, parse_ranges, split_matches, split_pieces
+from .stages import (
+    BYTE_TO_CHARACTER,
+    Ranges,
+    SpecialTokens,
+    compile_pattern,
+    complement,
+    parse_ranges,
+    split_matches,
+    split_pieces,
+)
 from .tokenizers_tables import LOWER, NORMALIZED, NUMERIC, PUNCTUATION, WORD
 
 # --- Texts that know where they come from -------------------------------------------------------------------------
@@ -60,8 +69,9 @@ def joined(parts: Iterable[Traced]) -> Traced:
 # --- Regular expressions ------------------------------------------------------------------------------------------
 
 
-def _raw(ranges: Iterable[tuple[int, int]]) -> str:
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+def _raw(ranges: Ranges) -> str:
+    """Ranges as they stand in [...]."""
+    return "".join(f"{escape(chr(first))}-{escape(chr(last))}" for first, last in ranges)
 
 
 @functools.cache
@@ -69,8 +79,11 @@ def _words() -> dict[str, str]:
     ranges = parse_ranges(WORD)
     joiners = (0x200C, 0x200D)
     assert joiners in ranges, "they are a range of their own"
-    without = _raw(range_ for range_ in ranges if range_ != joiners)
-    return {ONIGURUMA_WORD: without + "²³¹¼½¾", WORD_IN_SET: without, r"\w": _raw(ranges)}
+    in_set = [range_ for range_ in ranges if range_ != joiners]
+    alone = sorted([*in_set, (0xB2, 0xB3), (0xB9, 0xB9), (0xBC, 0xBE)])
+    words = {ONIGURUMA_WORD: alone, WORD_IN_SET: in_set}
+    negated = {f"[^{word[1:]}": complement(of) for word, of in words.items()}
+    return {word: _raw(of) for word, of in [*words.items(), *negated.items(), (r"\w", ranges)]}
 
 
 def compile_regex(regex: str) -> list[re.Pattern[str]]:
