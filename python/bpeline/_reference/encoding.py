@@ -14,7 +14,18 @@ from . import data as encoding_data
 from .data import MAX_ID, Parts
 from .gpt2_files import END_OF_TEXT, read_gpt2_files
 from .messages import code_point, quote, show_bytes
-from .stages import BYTE_TO_CHARACTER, PATTERNS, Pairs, SpecialTokens, compile_pattern, spell, splits, unspell
+from .stages import (
+    BYTE_TO_CHARACTER,
+    PATTERNS,
+    Pairs,
+    SpecialTokens,
+    compile_pattern,
+    find_matches,
+    merge,
+    spell,
+    splits,
+    unspell,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -287,6 +298,30 @@ class Encoding:
         (220, 83)
         """
         return None if self._parts.merges is None else self._parts.merges.copy()
+
+    # --- Stages on their own ---
+
+    def matches(self, text: str) -> list[str]:
+        """The parts of a text that the pattern matches, in order: the pieces, but those that lie between matches.
+
+        Raises `UnicodeEncodeError` for a surrogate.
+
+        >>> from bpeline._reference import Encoding
+        >>> ranks = {bytes([byte]): byte for byte in range(256)}
+        >>> Encoding.from_ranks(ranks, "[a-z]+").matches("one, two")
+        ['one', 'two']
+        """
+        text.encode()
+        return [text[start:end] for start, end in find_matches(text, self._compiled_pattern)]
+
+    def merge_piece(self, piece: bytes) -> list[int]:
+        """The ids of bytes merged as one piece, without looking the whole up first. They need not be UTF-8.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").merge_piece(b" the\\xff")
+        [262, 187]
+        """
+        return merge([self._byte_ids[byte] for byte in piece], self._pairs)
 
 
 def _mapping(special_tokens: Any) -> dict[str, int]:

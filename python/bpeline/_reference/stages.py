@@ -116,20 +116,27 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(translated))
 
 
-def split_pieces(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    """Cuts a text into pieces: each match, and each stretch that nothing matches. Empty matches are skipped."""
-    position = end = 0
+def find_matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where the pattern matches: start and end of each match, one after the other. Empty ones are skipped."""
+    position = 0
     while position <= len(text) and (match := pattern.search(text, position)):
         start, position = match.span()
-        if start == position:
+        if start < position:
+            yield start, position
+        else:
             position += 1
-            continue
-        if end < start:
-            yield text[end:start]
-        yield match.group()
-        end = position
-    if end < len(text):
-        yield text[end:]
+
+
+def split_pieces(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
+    """Cuts a text into pieces: each match, and each stretch that nothing matches."""
+    done = 0
+    for start, end in find_matches(text, pattern):
+        if done < start:
+            yield text[done:start]
+        yield text[start:end]
+        done = end
+    if done < len(text):
+        yield text[done:]
 
 
 # --- Stage 3: byte mapping ----------------------------------------------------------------------------------------
