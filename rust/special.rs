@@ -6,6 +6,7 @@
 //! instructions a byte, so it runs only where what all literals begin with has been found.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use daachorse::{DoubleArrayAhoCorasick, DoubleArrayAhoCorasickBuilder, MatchKind};
 use hashbrown::HashMap;
@@ -22,6 +23,9 @@ pub struct SpecialTokens {
     all: Finder,
     /// Bytes that some literal has next to each other, a bit for each pair.
     neighbours: Box<[u64; 1 << 10]>,
+    /// The last choice and its finder: most callers choose the same at every call, and an automaton takes 200 µs to
+    /// build, short texts much less. Nobody waits for the lock, as in `encode.rs`.
+    last_choice: Mutex<Option<(Vec<String>, Arc<Finder>)>>,
 }
 
 /// Finds the literals of some special tokens.
@@ -47,7 +51,7 @@ pub enum Special {
 }
 
 /// Special tokens chosen by [`SpecialTokens::choose`].
-pub struct Chosen(Finder);
+pub struct Chosen(Arc<Finder>);
 
 /// A part of a text: special tokens and what lies between them.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,7 +82,7 @@ impl SpecialTokens {
             neighbours[word] |= bit;
         }
         let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect())?;
-        Ok(SpecialTokens { tokens, by_literal, all, neighbours })
+        Ok(SpecialTokens { tokens, by_literal, all, neighbours, last_choice: Mutex::new(None) })
     }
 
     /// In (id, literal) order.
@@ -110,12 +114,22 @@ impl SpecialTokens {
 
     /// Those of `literals`; the first that is no special token is the error.
     pub fn choose<'l>(&self, literals: &[&'l str]) -> Result<Chosen, &'l str> {
+        if let Ok(last) = self.last_choice.try_lock()
+            && let Some((choice, finder)) = &*last
+            && choice == literals
+        {
+            return Ok(Chosen(Arc::clone(finder)));
+        }
         let mut chosen = Vec::with_capacity(literals.len());
         for literal in literals {
             chosen.push((*literal, self.id(literal).ok_or(*literal)?));
         }
         // What was part of one automaton makes a smaller one.
-        Finder::new(chosen).map(Chosen).map_err(|_| literals[0])
+        let finder = Arc::new(Finder::new(chosen).map_err(|_| literals[0])?);
+        if let Ok(mut last) = self.last_choice.try_lock() {
+            *last = Some((literals.iter().map(|literal| literal.to_string()).collect(), Arc::clone(&finder)));
+        }
+        Ok(Chosen(finder))
     }
 
     /// Calls `visit` with each segment in order; empty ordinary segments are left out.
@@ -129,7 +143,7 @@ impl SpecialTokens {
         let finder = match special {
             Special::Parse | Special::Error => Some(&self.all),
             Special::Text => None,
-            Special::Some(chosen) => Some(&chosen.0),
+            Special::Some(chosen) => Some(&*chosen.0),
         };
         let mut start = 0;
         while let Some(finder) = finder
@@ -277,6 +291,24 @@ mod tests {
             }
             proptest::prop_assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn each_choice_is_its_own() {
+        let tokens = SpecialTokens::new(vec![("<a>".into(), 1), ("<b>".into(), 2)]).unwrap();
+        for (choice, expected) in [(&["<a>"], 1), (&["<a>"], 1), (&["<b>"], 2), (&["<a>"], 1)] {
+            let special = super::Special::Some(Box::new(tokens.choose(choice).ok().unwrap()));
+            let mut found = Vec::new();
+            let visit = |segment: Segment| {
+                if let Segment::Special(id, _) = segment {
+                    found.push(id);
+                }
+                Ok(())
+            };
+            tokens.cut("<a><b>", &special, &Never, visit).unwrap();
+            assert_eq!(found, [expected]);
+        }
+        assert_eq!(tokens.choose(&["<a>", "<c>"]).err(), Some("<c>"));
     }
 
     #[test]

@@ -22,7 +22,9 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
 IN_SDIST = ["Cargo.lock", "Makefile", "README.md", "python/bpeline_build.py", "rust/lib.rs", "tests/smoke.py"]
-IN_WHEEL = ["bpeline/__init__.py", "bpeline/_native.pyi", "bpeline/builtin/gpt2.merges", "bpeline/py.typed"]
+IN_WHEEL = ["bpeline/__init__.py", "bpeline/_native.pyi", "bpeline/builtin/o200k_base.pairs", "bpeline/py.typed"]
+
+MOST_BYTES_OF_A_WHEEL = 6_000_000
 
 
 def main() -> None:
@@ -44,6 +46,8 @@ def check(folder: Path) -> None:
     describe(sdist, sdist_names(sdist), IN_SDIST)
     wheel_names = zipfile.ZipFile(wheel).namelist()
     describe(wheel, wheel_names, IN_WHEEL)
+    if wheel.stat().st_size > MOST_BYTES_OF_A_WHEEL:
+        raise SystemExit(f"{wheel.name} has more than {MOST_BYTES_OF_A_WHEEL:,} bytes")
     modules = [name for name in wheel_names if name.startswith("bpeline/_native.") and not name.endswith(".pyi")]
     strangers = [name for name in wheel_names if not name.startswith(("bpeline/", "bpeline-"))]
     if len(modules) != 1 or strangers:

@@ -7,6 +7,7 @@ import pytest
 import bpeline
 from tests.small import vocab_text, write_pair
 
+RANKS = {bytes([byte]): byte for byte in range(256)}
 GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 
@@ -91,6 +92,12 @@ def test_bpeline_json_names_what_the_pair_cannot(Tokenizer, tmp_path):
         '{"bpeline": 2}',
         '{"bpeline": 1, "pattern": 5}',
         '{"bpeline": 1, "special_tokens": ["a"]}',
+        '{"bpeline": 1, "files": "vocab.json"}',
+        '{"bpeline": 1, "files": []}',
+        '{"bpeline": 1, "files": ["../vocab.json", "merges.txt"]}',
+        '{"bpeline": 1, "files": ["vocab.json"]}',
+        '{"bpeline": 1, "files": ["merges.txt", "vocab.json"]}',
+        '{"bpeline": 1, "files": ["a.tiktoken", "b.tiktoken"]}',
         "\udcff",
     ],
 )
@@ -102,15 +109,69 @@ def test_a_damaged_bpeline_json(Tokenizer, tmp_path, content):
     assert "bpeline.json" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "o.tiktoken", "tekken.json", "vocab.json", "merges.txt"])
+@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.json", "merges.txt", "notes.txt", "bpeline.json"])
 def test_a_file_of_another_format(Tokenizer, tmp_path, name):
-    (tmp_path / name).write_text("{}", encoding="utf-8")
+    (tmp_path / name).write_text('{"bpeline": 1}', encoding="utf-8")
     for source in (tmp_path / name, tmp_path):
         with pytest.raises(bpeline.EncodingFileError) as caught:
             Tokenizer.load(source)
         assert str(tmp_path) in str(caught.value)
-        assert "vocab.json" in str(caught.value)
-        assert "merges.txt" in str(caught.value)
+        assert all(kind in str(caught.value) for kind in ("vocab.json", "merges.txt"))
+
+
+def test_a_folder_with_nothing_in_it(Tokenizer, tmp_path):
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        Tokenizer.load(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}: expected vocab.json with merges.txt")
+    assert "a .tiktoken file, a tekken.json, or a folder" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["my.tiktoken", "tekken.json", "model-tekken-1.json", "Tekken.json"])
+def test_a_folder_with_one_file(Tokenizer, tmp_path, name):
+    """It is read as what its name says; `test_rank_files.py` and `test_tekken.py` have files without a fault."""
+    (tmp_path / name).write_text("{}", encoding="utf-8")
+    (tmp_path / "README.md").write_text("of no kind", encoding="utf-8")
+    said = set()
+    for source in (tmp_path / name, tmp_path):
+        with pytest.raises(bpeline.EncodingFileError) as caught:
+            Tokenizer.load(source)
+        said.add(str(caught.value))
+    [message] = said
+    fault = "line 1: expected a token in base64" if "tiktoken" in name else "config is missing"
+    assert message.startswith(f"{tmp_path / name}: {fault}")
+
+
+@pytest.mark.parametrize(
+    "names", [("a.tiktoken", "b.tiktoken"), ("a.tiktoken", "tekken.json"), ("tekken.json", "vocab.json", "merges.txt")]
+)
+def test_a_folder_with_several(Tokenizer, tmp_path, names):
+    for name in names:
+        (tmp_path / name).touch()
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        Tokenizer.load(tmp_path)
+    first, second = sorted(names[:2], key=("vocab.json", "a.tiktoken", "b.tiktoken", "tekken.json").index)
+    assert str(caught.value) == f"{tmp_path}: it holds {first} and {second}: name the file to load"
+
+
+def test_bpeline_json_names_the_files(Tokenizer, tmp_path):
+    """Several encodings, saved into one folder in turn: the last is loaded."""
+    saved = [Tokenizer.from_ranks(RANKS | {b"ab": 300 + i}, pattern="gpt2", name=f"n{i}") for i in range(3)]
+    pair = Tokenizer.load(*write_pair(tmp_path, vocab_text(["ab"]), "a b\n"))
+    for tok in (*saved, saved[0]):
+        tok.save(tmp_path, format="tiktoken")
+        assert Tokenizer.load(tmp_path) == tok
+        assert Tokenizer.load(tmp_path).name == tok.name
+    pair.save(tmp_path)
+    assert Tokenizer.load(tmp_path) == pair
+    assert json.loads((tmp_path / "bpeline.json").read_text(encoding="utf-8"))["files"] == ["vocab.json", "merges.txt"]
+
+
+def test_a_file_that_bpeline_json_names_is_not_there(Tokenizer, tmp_path):
+    path = Tokenizer.from_ranks(RANKS, pattern="gpt2").save(tmp_path, format="tiktoken")[0]
+    path.unlink()
+    with pytest.raises(FileNotFoundError) as caught:
+        Tokenizer.load(tmp_path)
+    assert path.name in str(caught.value)
 
 
 @pytest.mark.parametrize(("found", "missing"), [("vocab.json", "merges.txt"), ("merges.txt", "vocab.json")])

@@ -111,5 +111,5 @@ def test_a_pure_wheel_is_loud_and_has_no_native_module(tmp_path):
         [sys.executable, "-m", "zipfile", "-l", tmp_path / name], capture_output=True, text=True, check=True
     ).stdout
     assert "bpeline/_reference/unicode_tables.py" in listed
-    assert "bpeline/builtin/gpt2.merges" in listed
+    assert "bpeline/builtin/o200k_base.pairs" in listed
     assert "_native." not in listed.replace("_native.pyi", "")

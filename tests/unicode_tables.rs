@@ -7,7 +7,7 @@ mod generate;
 mod tables;
 
 use fancy_regex::Regex;
-use generate::CLASSES;
+use generate::{APART, CLASSES};
 use tables::{CLASS_BLOCKS, CLASS_PAGES};
 
 #[test]
@@ -25,6 +25,9 @@ fn every_scalar_value_has_the_class_fancy_regex_gives_it() {
             assert_eq!(expected[character as usize], 0, "{character:?} is in two classes");
             expected[character as usize] = number;
         }
+    }
+    for found in Regex::new(APART.0).unwrap().find_iter(&everything) {
+        found.unwrap().as_str().chars().for_each(|character| expected[character as usize] |= APART.1);
     }
     let mut checked = 0;
     for character in everything.chars() {

@@ -10,10 +10,17 @@
 
 from . import errors
 from ._backend import backend
-from .errors import BpelineError, EncodingFileError, InvalidTextError, SpecialTokenError, TokenIdError
+from .errors import (
+    BpelineError,
+    EncodingFileError,
+    InvalidTextError,
+    SpecialTokenError,
+    TokenIdError,
+    UnknownModelError,
+)
 from .streaming import StreamDecoder
 from .token_batch import TokenBatch
-from .tokenizer import Tokenizer, encodings
+from .tokenizer import Tokenizer, encoding_for_model, encodings
 
 __version__ = "0.1.0"
 
@@ -28,8 +35,10 @@ __all__ = [
     "TokenBatch",
     "TokenIdError",
     "Tokenizer",
+    "UnknownModelError",
     "__version__",
     "backend",
+    "encoding_for_model",
     "encodings",
     "errors",
     "load",

@@ -24,6 +24,13 @@ class Encoding:
         name: str = "custom",
     ) -> Encoding: ...
     @staticmethod
+    def from_tiktoken_file(
+        path: str,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+    ) -> Encoding: ...
+    @staticmethod
     def from_ranks(
         ranks: Mapping[bytes, int],
         pattern: str,

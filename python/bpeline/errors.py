@@ -19,3 +19,10 @@ class SpecialTokenError(BpelineError, ValueError):
 
 class TokenIdError(BpelineError, IndexError):
     """A token id is outside the vocabulary, negative, or unused."""
+
+
+class UnknownModelError(BpelineError, KeyError):
+    """No encoding is known for a model of that name."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # KeyError would quote the text

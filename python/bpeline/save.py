@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 from ._reference.messages import quote
 from ._reference.stages import PATTERNS, merge, splits
 from .errors import EncodingFileError
+from .sources import SETTINGS, in_folder
 
 if TYPE_CHECKING:
     from ._native import Encoding
@@ -28,18 +29,20 @@ def save(encoding: "Encoding", folder: Path, format: Format) -> list[Path]:
     match format:
         case "gpt2":
             files = _gpt2(encoding)
-            # One that is there already would be read with the new files.
-            if _needs_settings(encoding) or (folder / "bpeline.json").exists():
-                files |= _settings(encoding)
+            needs_settings = _needs_settings(encoding)
         case "tokenizer.json":
             files = _tokenizer_json(encoding)
+            needs_settings = False
         case "tiktoken":
-            files = _tiktoken(encoding) | _settings(encoding)
+            files = _tiktoken(encoding)
+            needs_settings = True
         case _:
             raise ValueError(f'format must be "gpt2", "tokenizer.json" or "tiktoken", not {format!r}')
     if folder.suffix in (".json", ".txt", ".tiktoken"):
         raise ValueError(f"save writes files into a folder, and {folder} looks like a file")
     folder.mkdir(parents=True, exist_ok=True)
+    if needs_settings or _holds_others(folder, files):
+        files |= _settings(encoding, list(files))
     return [_write(folder / name, content) for name, content in files.items()]
 
 
@@ -61,14 +64,22 @@ def _needs_settings(encoding: "Encoding") -> bool:
     return encoding.pattern != PATTERNS["gpt2"] or list(encoding.special_tokens) != ["<|endoftext|>"]
 
 
-def _settings(encoding: "Encoding") -> dict[str, str]:
+def _holds_others(folder: Path, files: dict[str, str]) -> bool:
+    """Whether `load(folder)` could take what is there already for what is now written, or add it."""
+    return (folder / SETTINGS).exists() or any(
+        os.path.basename(path) not in files for source in in_folder(str(folder)) for path in source.paths
+    )
+
+
+def _settings(encoding: "Encoding", files: list[str]) -> dict[str, str]:
     settings = {
         "bpeline": 1,
         "name": encoding.name,
         "pattern": encoding.pattern,
         "special_tokens": encoding.special_tokens,
+        "files": files,
     }
-    return {"bpeline.json": json.dumps(settings, ensure_ascii=False, indent=2) + "\n"}
+    return {SETTINGS: json.dumps(settings, ensure_ascii=False, indent=2) + "\n"}
 
 
 def _gpt2(encoding: "Encoding") -> dict[str, str]:

@@ -1,15 +1,15 @@
 """The public tokenizer: the backend's encoder, and beside it all that is the same on both backends."""
 
 import functools
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from . import models, sources
 from ._backend import Core, Encoding
+from ._reference.builtin import RECIPES
 from ._types import Errors, Special, Text
-from .errors import EncodingFileError
 from .save import Format, save
 from .streaming import StreamDecoder
 from .token_batch import TokenBatch
@@ -25,17 +25,27 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
-_BUILT_IN = ("gpt2",)
-
 
 def encodings() -> list[str]:
     """The names of the encodings that are built in.
 
     >>> import bpeline
     >>> bpeline.encodings()
-    ['gpt2']
+    ['gpt2', 'r50k_base', 'p50k_base', 'p50k_edit', 'cl100k_base', 'o200k_base', 'o200k_harmony']
     """
-    return list(_BUILT_IN)
+    return list(RECIPES)
+
+
+def encoding_for_model(model: str, *, cache_bytes: int | None = None) -> "Tokenizer":
+    """The tokenizer of a model of OpenAI's, by the model's name or what that begins with, as tiktoken 0.14 has them.
+
+    Raises `UnknownModelError`, a `KeyError`, for any other.
+
+    >>> import bpeline
+    >>> bpeline.encoding_for_model("gpt-4o").name
+    'o200k_base'
+    """
+    return Tokenizer.load(models.encoding_name(model), cache_bytes=cache_bytes)
 
 
 class Methods(_Base):
@@ -58,12 +68,20 @@ class Methods(_Base):
         special_tokens: Mapping[str, int] | None = None,
         cache_bytes: int | None = None,
     ) -> "Self":
-        """A tokenizer from the name of a built-in encoding, from GPT-2's two files, or from a folder that has them.
+        """A tokenizer from the name of a built-in encoding, from files, or from a folder that holds them.
 
-        `load("gpt2")` needs no files, and a built-in name beats a file or folder of that name. In `load("vocab.json", "merges.txt")` the pieces are GPT-2's unless `pattern`
-        names others ("gpt2" or a regular expression), and the special tokens, literal -> id, are <|endoftext|> unless
-        `special_tokens` says otherwise. A folder may also hold a bpeline.json, as `save` writes it, with both.
-        `cache_bytes` is the budget of the cache of pieces, all threads together; 0 is no cache. It changes no ids.
+        - `load("gpt2")` needs no files; `encodings()` lists the names. A built-in name beats a file or folder of that name.
+        - `load("vocab.json", "merges.txt")`: GPT-2's two files. The pieces are GPT-2's unless `pattern` names others, and
+          the special tokens are <|endoftext|> unless `special_tokens` says otherwise.
+        - `load("my.tiktoken", pattern=..., special_tokens=...)`: a rank file, as tiktoken reads them, of base64 and ranks.
+          It does not say the pattern and the special tokens (none unless given); only those that OpenAI published
+          for the built-in encodings are known by their content.
+        - `load("tekken.json")`: Mistral's file.
+
+        `pattern` is a regular expression or the name of one, and `special_tokens` maps literals to ids. A folder that
+        holds one kind of these files is loaded as that. It may also hold a bpeline.json, as `save` writes it, with what
+        the files do not say. `cache_bytes` is the budget of the cache of pieces, all threads together; 0 is no
+        cache. It changes no ids.
 
         Raises `EncodingFileError` for any fault in a file, `FileNotFoundError` where there is nothing, and `ValueError`
         for options that a built-in encoding does not take.
@@ -72,23 +90,14 @@ class Methods(_Base):
         >>> bpeline.load("gpt2").vocab_size
         50257
         """
-        if merges is None and source in _BUILT_IN:
+        if merges is None and source in RECIPES:
             if pattern is not None or special_tokens is not None:
                 raise ValueError(
                     f'the built-in encoding "{source}" has its own pattern and special tokens; '
                     f'to add special tokens use load("{source}").extend({{...}})'
                 )
             return cls(_interned(cls._Encoding.builtin, str(source)), cache_bytes=cache_bytes)
-        settings = _Settings()
-        if merges is None:
-            source, merges, settings = _find_pair(os.fspath(source))
-        encoding = cls._Encoding.from_gpt2_files(
-            os.fspath(source),
-            os.fspath(merges),
-            settings.pattern if pattern is None else pattern,
-            settings.special_tokens if special_tokens is None else special_tokens,
-            settings.name or Path(source).parent.name or "custom",
-        )
+        encoding = sources.read(cls._Encoding, source, merges, pattern, special_tokens)
         return cls(encoding, cache_bytes=cache_bytes)
 
     @classmethod
@@ -342,54 +351,12 @@ class Tokenizer(Methods, Core):
     _Encoding = Encoding
 
 
-class _Settings(NamedTuple):
-    """What a bpeline.json says."""
-
-    name: str | None = None
-    pattern: str | None = None
-    special_tokens: dict[str, int] | None = None
-
-
-def _find_pair(folder: str) -> tuple[str, str, _Settings]:
-    vocab, merges, settings = (os.path.join(folder, name) for name in ("vocab.json", "merges.txt", "bpeline.json"))
-    if os.path.isfile(vocab) and os.path.isfile(merges):
-        return vocab, merges, _read_settings(settings) if os.path.isfile(settings) else _Settings()
-    if not os.path.exists(folder):
-        raise FileNotFoundError(f'nothing is at "{folder}", and the built-in encodings are: {", ".join(_BUILT_IN)}')
-    for found, missing in ((vocab, "merges.txt"), (merges, "vocab.json")):
-        if os.path.isfile(found):
-            raise EncodingFileError(f"{folder}: {missing} is missing beside {os.path.basename(found)}")
-    raise EncodingFileError(
-        f"{folder}: expected a folder with vocab.json and merges.txt, or the paths of both files: "
-        'load("vocab.json", "merges.txt"); other formats cannot be read yet'
-    )
-
-
-def _read_settings(path: str) -> _Settings:
-    try:
-        settings = json.loads(Path(path).read_text(encoding="utf-8"))
-        json.dumps(settings, ensure_ascii=False).encode()  # an escape may hide a lone surrogate
-    except (ValueError, RecursionError) as error:
-        raise EncodingFileError(f"{path}: not JSON: {error}") from None
-    if isinstance(settings, dict) and settings.get("bpeline") == 1:
-        name, pattern, specials = map(settings.get, _Settings._fields)
-        if isinstance(name, str | None) and isinstance(pattern, str | None) and _are_special_tokens(specials):
-            return _Settings(name, pattern, specials)
-    raise EncodingFileError(
-        f'{path}: expected {{"bpeline": 1, "name": text, "pattern": text, "special_tokens": {{text: id, ...}}}}'
-    )
-
-
-def _are_special_tokens(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and all(type(id) is int for id in value.values()))
-
-
 def _restore(cls: type[Methods], content: str | bytes, cache_bytes: int) -> Methods:
     make = cls._Encoding.builtin if isinstance(content, str) else cls._Encoding.from_bytes
     return cls(_interned(make, content), cache_bytes=cache_bytes)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=16)
 def _interned(make: Callable[[Any], Encoding], content: str | bytes) -> Encoding:
     """One encoding for all tokenizers of a process that are the same built-in, or come out of equal pickles."""
     return make(content)

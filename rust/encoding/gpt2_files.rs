@@ -8,17 +8,11 @@ mod vocab_json;
 
 use hashbrown::HashMap;
 
-use super::{END_OF_TEXT, Encoding, Parts, Rank, Rule, Rules, TokenId, Tokens};
+use super::{END_OF_TEXT, Encoding, File, Parts, Rank, Rule, Rules, TokenId, Tokens};
 use crate::byte_map;
 use crate::error::{Error, Result, quote};
 use crate::pretokenize::GPT2_PATTERN;
 use vocab_json::{Entries, Entry};
-
-/// A file that has been read; `path` is for messages.
-pub struct File<'f> {
-    pub path: &'f str,
-    pub content: &'f [u8],
-}
 
 /// From both files. Without `pattern` it is GPT-2's; without `special_tokens` there is one, `<|endoftext|>`.
 pub fn load(
@@ -28,7 +22,7 @@ pub fn load(
     special_tokens: Option<Vec<(String, TokenId)>>,
     name: String,
 ) -> Result<Encoding> {
-    let (vocab_text, merges_text) = (text(&vocab)?, text(&merges)?);
+    let (vocab_text, merges_text) = (vocab.text()?, merges.text()?);
     let (vocab, merges) = (vocab.path, merges.path);
     let entries = vocab_json::read(vocab, vocab_text)?;
     check_ids(vocab, &entries)?;
@@ -98,21 +92,6 @@ impl<'e> Spellings<'e> {
     fn find(&self, spelling: &str, guess: usize) -> Option<(usize, TokenId)> {
         let (at, Entry { id, .. }) = self.entries.find(spelling, guess)?;
         (!self.is_special[id as usize]).then_some((at, id))
-    }
-}
-
-/// The text of a file, without a byte-order mark.
-fn text<'f>(File { path, content }: &File<'f>) -> Result<&'f str> {
-    if content.starts_with(b"version https://git-lfs") {
-        let message = format!("{path}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`");
-        return Err(Error::file(message));
-    }
-    match std::str::from_utf8(content) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
-        Err(error) => {
-            let at = error.valid_up_to();
-            Err(Error::file(format!("{path}: not UTF-8: byte 0x{:02x} at offset {at}", content[at])))
-        }
     }
 }
 

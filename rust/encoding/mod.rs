@@ -1,14 +1,16 @@
 //! All that fixes the ids: vocabulary, merge rules, pattern and special tokens.
 //!
-//! Every source ([`gpt2_files`], [`ranks`], [`builtin`], [`data`]) gathers [`Parts`] and goes through
+//! Every source ([`gpt2_files`], [`tiktoken_file`], [`ranks`], [`builtin`], [`data`]) gathers [`Parts`] and goes through
 //! the one gate [`Encoding::new`], which checks whatever would make an encoder panic or lose text.
 //! Sources check more on their own, because they know the line; those that have looked up all that the gate would
 //! have to hash again come in by [`Encoding::with_rules`]. An `Encoding` is immutable.
 
 pub mod builtin;
 pub mod data;
+mod file;
 pub mod gpt2_files;
 pub mod ranks;
+pub mod tiktoken_file;
 mod tokens;
 pub mod vocabulary;
 
@@ -20,6 +22,7 @@ use crate::error::{Error, Result, quote, show_bytes};
 use crate::pair_table::{MOST_SYMBOLS, PairTable};
 use crate::pretokenize::Pattern;
 use crate::special::SpecialTokens;
+pub use file::File;
 pub use tokens::Tokens;
 pub use vocabulary::Vocabulary;
 
@@ -94,7 +97,8 @@ impl Encoding {
         Encoding::build(source, parts, None)
     }
 
-    /// From a source that has seen that no two tokens have the same bytes, and knows all rules.
+    /// From a source that has seen that no two tokens have the same bytes, and knows all rules: where token bytes are
+    /// ranked, the one of each token that can be met, by the tokens' ranks.
     fn with_rules(source: &str, parts: Parts, rules: Vec<Rule>) -> Result<Self> {
         Encoding::build(source, parts, Some(rules))
     }
@@ -105,21 +109,24 @@ impl Encoding {
         let special_tokens = SpecialTokens::new(special_tokens)?;
         let vocabulary = Vocabulary::new(source, &tokens, &special_tokens)?;
         drop(tokens);
-        if known.is_none() {
+        if known.is_none() || rules == Rules::TokenBytes {
             vocabulary.check_distinct(source)?;
         }
         let byte_ids = byte_ids(source, &vocabulary)?;
         if vocabulary.size() > MOST_SYMBOLS && vocabulary.ordinary().count() > MOST_SYMBOLS {
             return Err(Error::file(format!("{source}: too many tokens, expected at most {MOST_SYMBOLS}")));
         }
-        let pairs = match &rules {
-            Rules::TokenBytes => ranks::pair_table(&vocabulary, &byte_ids),
-            Rules::Pairs(merges) => {
+        let pair_table = |rules: &[Rule]| {
+            let mut pairs = PairTable::new(rules.iter().map(|rule| rule.makes), &byte_ids, &vocabulary);
+            rules.iter().for_each(|rule| pairs.insert(rule.left, rule.right, rule.makes));
+            pairs
+        };
+        let pairs = match (&rules, known) {
+            (Rules::TokenBytes, None) => ranks::pair_table(&vocabulary, &byte_ids),
+            (Rules::TokenBytes, Some(rules)) => pair_table(&rules),
+            (Rules::Pairs(merges), known) => {
                 let rules = known.map_or_else(|| pair_rules(source, &vocabulary, merges), Ok)?;
-                let rules = one_a_token(rules, &vocabulary, &byte_ids);
-                let mut pairs = PairTable::new(rules.iter().map(|rule| rule.makes), &byte_ids, &vocabulary);
-                rules.iter().for_each(|rule| pairs.insert(rule.left, rule.right, rule.makes));
-                pairs
+                pair_table(&one_a_token(rules, &vocabulary, &byte_ids))
             }
         };
         let fingerprint = OnceLock::new();

@@ -1,7 +1,7 @@
 //! Writes the character classes of both backends: `rust/unicode_tables.rs` and
 //! `python/bpeline/_reference/unicode_tables.py`.
 //!
-//! `\p{L}`, `\p{N}` and `\s` are read from regex-syntax, the parser inside fancy-regex, so that the
+//! General categories and `\s` are read from regex-syntax, the parser inside fancy-regex, so that the
 //! scanners, the general path (fancy-regex) and the reference agree on every character.
 //!
 //! ```sh
@@ -9,8 +9,8 @@
 //! cargo run --example unicode-tables -- --check   # exit code 1 if one of them is stale
 //! ```
 //!
-//! For Rust the classes are a two-stage table, one load per stage and 256 bytes per distinct page; for
-//! Python they are inclusive ranges, from which the reference builds its sets and expressions.
+//! For Rust the classes that the scanner's rules tell apart are a two-stage table, one load per stage and 256 bytes per
+//! distinct page; for Python the categories are inclusive ranges, from which the reference builds its expressions.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,25 @@ use regex_syntax::hir::{Class, HirKind};
 /// First and last code point, both inside.
 pub type Range = (u32, u32);
 
-/// The constant's name, its pattern, its number in the Rust table (0 is every other character).
-pub const CLASSES: [(&str, &str, u8); 3] =
-    [("LETTERS", r"\p{L}", 1), ("NUMBERS", r"\p{N}", 2), ("WHITESPACE", r"\s", 3)];
+/// What a class of the Rust table is called, its pattern, its number (0 is every other character).
+pub const CLASSES: [(&str, &str, u8); 7] = [
+    ("upper or title case", r"[\p{Lu}\p{Lt}]", 1),
+    ("lower case", r"\p{Ll}", 2),
+    ("letter without case", r"[\p{Lm}\p{Lo}]", 3),
+    ("mark", r"\p{M}", 4),
+    ("number", r"\p{N}", 5),
+    ("whitespace", r"\s", 6),
+    ("punctuation or symbol", r"[\p{P}\p{S}]", 7),
+];
+
+/// The characters that DeepSeek's pattern sets apart: their numbers have one bit more.
+pub const APART: (&str, u8) = ("[一-龥぀-ゟ゠-ヿ]", 8);
+
+/// The categories that the Python file has. `\p{C}` is not among them: nobody's pattern asks for it.
+const CATEGORIES: [&str; 25] = [
+    "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
+    "Sc", "Sk", "So", "Zs", "Zl", "Zp",
+];
 
 const COMMAND: &str = "cargo run --example unicode-tables";
 const PAGE: usize = 256;
@@ -75,13 +91,9 @@ fn write() -> Result<(), String> {
 
 fn files(top: &Path) -> Result<[(&'static str, String); 2], String> {
     let source = source(top)?;
-    let mut ranges = Vec::new();
-    for (name, pattern, number) in CLASSES {
-        ranges.push((name, number, class_ranges(pattern)?));
-    }
     Ok([
-        ("rust/unicode_tables.rs", rust_file(&source, &ranges)?),
-        ("python/bpeline/_reference/unicode_tables.py", python_file(&source, &ranges)),
+        ("rust/unicode_tables.rs", rust_file(&source)?),
+        ("python/bpeline/_reference/unicode_tables.py", python_file(&source)?),
     ])
 }
 
@@ -91,6 +103,10 @@ pub fn class_ranges(pattern: &str) -> Result<Vec<Range>, String> {
     match tree.kind() {
         HirKind::Class(Class::Unicode(class)) => {
             Ok(class.iter().map(|range| (range.start().into(), range.end().into())).collect())
+        }
+        // What a class of one character is simplified to.
+        HirKind::Literal(literal) if std::str::from_utf8(&literal.0).is_ok_and(|text| text.chars().count() == 1) => {
+            Ok(String::from_utf8_lossy(&literal.0).chars().map(|one| (one.into(), one.into())).collect())
         }
         other => Err(format!("{pattern} is {other:?}, expected a character class")),
     }
@@ -124,12 +140,15 @@ fn header(comment: &str, source: &str) -> String {
     .concat()
 }
 
-fn rust_file(source: &str, ranges: &[(&str, u8, Vec<Range>)]) -> Result<String, String> {
+fn rust_file(source: &str) -> Result<String, String> {
     let mut classes = vec![0_u8; PAGE * PAGES];
-    for (_, number, ranges) in ranges {
-        for &(first, last) in ranges {
-            classes[first as usize..=last as usize].fill(*number);
+    for (_, pattern, number) in CLASSES {
+        for (first, last) in class_ranges(pattern)? {
+            classes[first as usize..=last as usize].fill(number);
         }
+    }
+    for (first, last) in class_ranges(APART.0)? {
+        classes[first as usize..=last as usize].iter_mut().for_each(|class| *class |= APART.1);
     }
     let mut blocks: Vec<&[u8]> = Vec::new();
     let mut pages = Vec::with_capacity(PAGES);
@@ -147,10 +166,13 @@ fn rust_file(source: &str, ranges: &[(&str, u8, Vec<Range>)]) -> Result<String, 
     let count = blocks.len();
     let mut text = header("//!", source);
     text.push_str(
-        "//!\n//! The class of code point `c` is `CLASS_BLOCKS[CLASS_PAGES[c >> 8]][c & 0xFF]`:\n\
-         //! 0 any other character, 1 letter (`\\p{L}`), 2 number (`\\p{N}`), 3 whitespace (`\\s`).\n\
-         //! Block 0 is the page U+0000 to U+00FF, so ASCII needs only `CLASS_BLOCKS[0]`.\n",
+        "//!\n//! The class of code point `c` is `CLASS_BLOCKS[CLASS_PAGES[c >> 8]][c & 0xFF]`: 0 for any other character,\n",
     );
+    for (name, pattern, number) in CLASSES {
+        let _ = writeln!(text, "//! {number} {name} (`{pattern}`),");
+    }
+    let _ = writeln!(text, "//! and {} more for those of `{}`.", APART.1, APART.0);
+    text.push_str("//! Block 0 is the page U+0000 to U+00FF, so ASCII needs only `CLASS_BLOCKS[0]`.\n");
     text.push_str("\n#[rustfmt::skip]\npub static CLASS_PAGES: [u8; 0x1100] = [\n");
     rows(&mut text, "    ", &pages);
     let _ = write!(text, "];\n\n#[rustfmt::skip]\npub static CLASS_BLOCKS: [[u8; 256]; {count}] = [\n");
@@ -171,17 +193,28 @@ fn rows<T: std::fmt::Display>(text: &mut String, indent: &str, numbers: &[T]) {
     }
 }
 
-fn python_file(source: &str, ranges: &[(&str, u8, Vec<Range>)]) -> String {
+fn python_file(source: &str) -> Result<String, String> {
     let mut text = header("#", source);
-    text.push_str("\"\"\"Character classes as inclusive ranges of code points, in increasing order.\"\"\"\n");
-    for ((name, _, ranges), (_, pattern, _)) in ranges.iter().zip(CLASSES) {
-        let _ = write!(text, "\n# {pattern}\n{name}: tuple[tuple[int, int], ...] = (\n");
-        for (first, last) in ranges {
-            let _ = writeln!(text, "    (0x{first:04X}, 0x{last:04X}),");
-        }
-        text.push_str(")\n");
+    text.push_str(
+        "\"\"\"Character classes as inclusive ranges of code points in hexadecimal, in increasing order.\"\"\"\n",
+    );
+    let _ = write!(text, "\n# \\s\nWHITESPACE = \"\"\"\n{}\"\"\"\n", python_ranges("    ", r"\s")?);
+    text.push_str("\n# \\p{Lu} and so on\nCATEGORIES = {\n");
+    for name in CATEGORIES {
+        let ranges = python_ranges("        ", &format!(r"\p{{{name}}}"))?;
+        let _ = write!(text, "    \"{name}\": \"\"\"\n{ranges}    \"\"\",\n");
     }
-    text
+    text.push_str("}\n");
+    Ok(text)
+}
+
+fn python_ranges(indent: &str, pattern: &str) -> Result<String, String> {
+    let ranges = class_ranges(pattern)?;
+    let lines = ranges.chunks(10).map(|ranges| {
+        let ranges = ranges.iter().map(|(first, last)| format!("{first:04X}-{last:04X}"));
+        format!("{indent}{}\n", ranges.collect::<Vec<_>>().join(" "))
+    });
+    Ok(lines.collect())
 }
 
 /// The folder of Cargo.toml. Read at run time: no path of the building machine goes into the program.

@@ -6,7 +6,7 @@
 
 use crate::unicode_tables::{CLASS_BLOCKS, CLASS_PAGES};
 
-/// The numbers are those of the generated tables, and [`CLASS_BITS`] bits long.
+/// The numbers are [`CLASS_BITS`] bits long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Class {
@@ -22,10 +22,15 @@ impl Class {
     #[inline]
     pub const fn of(code: u32) -> Class {
         let block = CLASS_PAGES[(code >> 8) as usize];
-        match CLASS_BLOCKS[block as usize][(code & 0xff) as usize] {
-            1 => Class::Letter,
-            2 => Class::Number,
-            3 => Class::Space,
+        Class::numbered(CLASS_BLOCKS[block as usize][(code & 0xff) as usize])
+    }
+
+    /// By the number in the generated table.
+    const fn numbered(number: u8) -> Class {
+        match number {
+            1..=3 | 11 => Class::Letter,
+            5 => Class::Number,
+            6 => Class::Space,
             _ => Class::Other,
         }
     }
@@ -53,7 +58,7 @@ pub fn page(bytes: &[u8; 67], at: usize) -> (&'static Page, usize) {
 pub fn class_number(bytes: &[u8; 67], at: usize) -> u8 {
     let (block, length) = block(bytes, at);
     let end = (at & 63) + length;
-    CLASS_BLOCKS[block][(bytes[end - 2] << 6 | bytes[end - 1] & 0x3f) as usize]
+    Class::numbered(CLASS_BLOCKS[block][(bytes[end - 2] << 6 | bytes[end - 1] & 0x3f) as usize]) as u8
 }
 
 /// Which block of the generated table is the character's page, and the character's length.
@@ -73,7 +78,7 @@ static PAGES: [Page; CLASS_BLOCKS.len()] = {
     let mut pages = [[[0; 32]; CLASS_BITS]; CLASS_BLOCKS.len()];
     let mut at = 0;
     while at < CLASS_BLOCKS.len() << 8 {
-        let class = CLASS_BLOCKS[at >> 8][at & 0xff];
+        let class = Class::numbered(CLASS_BLOCKS[at >> 8][at & 0xff]) as u8;
         let mut bit = 0;
         while bit < CLASS_BITS {
             pages[at >> 8][bit][at >> 3 & 31] |= (class >> bit & 1) << (at & 7);

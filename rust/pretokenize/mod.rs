@@ -6,14 +6,15 @@
 
 pub mod classes;
 pub mod cuts;
+pub mod in_turn;
+pub mod names;
 pub mod regex;
 pub mod scalar;
 pub mod scanner;
 
 use crate::error::{Error, Result, quote};
 
-/// The pattern of GPT-2, as OpenAI published it.
-pub const GPT2_PATTERN: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+pub use names::{GPT2 as GPT2_PATTERN, IN_TURN};
 
 /// The same pieces in tiktoken's spelling (possessive, so that its engine does not backtrack).
 const GPT2_PATTERN_TIKTOKEN: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
@@ -26,12 +27,14 @@ pub struct Pattern {
 enum Engine {
     Gpt2,
     Regex(regex::Engine),
+    InTurn(in_turn::Engine),
 }
 
 /// The pieces of a text, some at a time.
 pub enum Batches<'t> {
     Gpt2(scanner::Scanner<'t>),
     Regex(regex::Matches<'t>),
+    InTurn(in_turn::Matches<'t>),
 }
 
 impl Batches<'_> {
@@ -41,6 +44,7 @@ impl Batches<'_> {
         match self {
             Batches::Gpt2(scanner) => Ok(scanner.next(boundaries)),
             Batches::Regex(matches) => matches.next(boundaries),
+            Batches::InTurn(matches) => matches.next(boundaries),
         }
     }
 }
@@ -137,31 +141,32 @@ impl Default for Boundaries {
     }
 }
 
-fn is_like_a_name(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic())
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
-}
-
 impl Pattern {
-    /// `text` is a regular expression, or `gpt2`.
+    /// `text` is a regular expression, several with [`IN_TURN`] between them, or the name of one (`names.rs`).
     pub fn new(text: &str) -> Result<Self> {
-        let text = if text == "gpt2" { GPT2_PATTERN } else { text };
-        if is_like_a_name(text) {
+        let text = names::named(text).unwrap_or(text);
+        if names::is_like_a_name(text) {
             let message = format!(
-                "pattern {} is no known name (gpt2), and as a regular expression it would match only itself",
-                quote(text)
+                "pattern {} is no known name ({}), and as a regular expression it would match only itself",
+                quote(text),
+                names::list()
             );
             return Err(Error::file(message));
         }
         let engine = match text {
             GPT2_PATTERN | GPT2_PATTERN_TIKTOKEN => Engine::Gpt2,
+            _ if text.contains(IN_TURN) => Engine::InTurn(in_turn::Engine::new(text)?),
             _ => Engine::Regex(regex::Engine::new(text)?),
         };
         Ok(Pattern { text: text.to_owned(), engine })
     }
 
-    /// The regular expression.
+    /// Of several regular expressions, each splits the pieces of the one before; what it does not match stays a piece.
+    pub fn in_turn(texts: &[impl AsRef<str>]) -> Result<Self> {
+        Pattern::new(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(IN_TURN))
+    }
+
+    /// The regular expression, or several with [`IN_TURN`] between them.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -173,6 +178,7 @@ impl Pattern {
             // What lies in front of a piece does not matter to it.
             Engine::Gpt2 => Batches::Gpt2(scanner::Scanner::new(text, start)),
             Engine::Regex(engine) => Batches::Regex(engine.matches(text, start)),
+            Engine::InTurn(engine) => Batches::InTurn(engine.matches(text, start)),
         }
     }
 
@@ -199,14 +205,14 @@ impl Pattern {
     }
 
     /// Calls `visit` with each part of `text` that the pattern matches, in order: the pieces, but those that lie between
-    /// matches.
+    /// matches. Of several patterns in turn, all pieces.
     pub fn matches<'t>(&self, text: &'t str, mut visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
         let mut end = 0;
         self.pieces(text, |piece| {
             let start = end;
             end += piece.len();
             let is_match = match &self.engine {
-                Engine::Gpt2 => true,
+                Engine::Gpt2 | Engine::InTurn(_) => true,
                 Engine::Regex(engine) => engine.matches_at(text, start)?,
             };
             if is_match { visit(piece) } else { Ok(()) }
@@ -217,7 +223,7 @@ impl Pattern {
     pub fn work_of_a_piece(&self) -> usize {
         match self.engine {
             Engine::Gpt2 => 0,
-            Engine::Regex(_) => regex::WORK_OF_A_PIECE,
+            Engine::Regex(_) | Engine::InTurn(_) => regex::WORK_OF_A_PIECE,
         }
     }
 
@@ -226,7 +232,7 @@ impl Pattern {
     pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
         match self.engine {
             Engine::Gpt2 => cuts::gpt2(text, near),
-            Engine::Regex(_) => None,
+            Engine::Regex(_) | Engine::InTurn(_) => None,
         }
     }
 
@@ -235,7 +241,7 @@ impl Pattern {
     pub fn settles_after(&self) -> usize {
         match self.engine {
             Engine::Gpt2 => scalar::SETTLES_AFTER,
-            Engine::Regex(_) => regex::SETTLES_AFTER,
+            Engine::Regex(_) | Engine::InTurn(_) => regex::SETTLES_AFTER,
         }
     }
 }

@@ -47,7 +47,7 @@ impl Engine {
 
     /// The pieces of `text` from byte `start` on.
     pub fn matches<'t>(&'t self, text: &'t str, start: usize) -> Matches<'t> {
-        Matches { engine: self, text, start, from: start }
+        Matches { engine: self, text, start, from: start, found: None }
     }
 
     /// Whether a match that is not empty begins at byte `at`.
@@ -82,37 +82,55 @@ pub struct Matches<'t> {
     start: usize,
     /// Where the next match is sought.
     from: usize,
+    /// The end of a match in front of which there is a piece that nothing matches.
+    found: Option<usize>,
 }
 
 /// Pieces between two looks for an interrupt: each may cost as much as looking at all of the text.
-const PIECES_AT_ONCE: usize = TEXT_BETWEEN_CHECKS / WORK_OF_A_PIECE;
+pub const PIECES_AT_ONCE: usize = TEXT_BETWEEN_CHECKS / WORK_OF_A_PIECE;
 
 impl Matches<'_> {
     /// The next pieces, unmatched text between matches among them. False at the end of the text.
     pub fn next(&mut self, boundaries: &mut Boundaries) -> Result<bool> {
         boundaries.begin(self.start);
-        if self.start == self.text.len() {
-            return Ok(false);
+        while boundaries.count() < PIECES_AT_ONCE
+            && let Some(end) = self.next_end()?
+        {
+            boundaries.push(end);
         }
-        while boundaries.count() < PIECES_AT_ONCE && self.start < self.text.len() {
-            match self.engine.next_match(self.text, self.from)? {
-                Some((start, end)) if start < end => {
-                    if self.start < start {
-                        boundaries.push(start);
-                    }
-                    boundaries.push(end);
-                    (self.start, self.from) = (end, end);
+        Ok(boundaries.count() > 0)
+    }
+
+    /// The end of the next piece.
+    pub fn next_end(&mut self) -> Result<Option<usize>> {
+        if self.start == self.text.len() {
+            return Ok(None);
+        }
+        let end = match self.found.take() {
+            Some(end) => end,
+            None => self.piece()?,
+        };
+        self.start = end;
+        Ok(Some(end))
+    }
+
+    /// The end of the next match, or of what is in front of it.
+    fn piece(&mut self) -> Result<usize> {
+        while let Some((start, end)) = self.engine.next_match(self.text, self.from)? {
+            if start < end {
+                self.from = end;
+                if self.start < start {
+                    self.found = Some(end);
+                    return Ok(start);
                 }
-                // An empty match is no piece: look on from the next character.
-                Some((_, end)) if end < self.text.len() => {
-                    self.from = end + self.text[end..].chars().next().map_or(1, char::len_utf8);
-                }
-                _ => {
-                    boundaries.push(self.text.len());
-                    self.start = self.text.len();
-                }
+                return Ok(end);
+            }
+            // An empty match is no piece: look on from the next character.
+            match self.text[end..].chars().next() {
+                Some(next) => self.from = end + next.len_utf8(),
+                None => break,
             }
         }
-        Ok(true)
+        Ok(self.text.len())
     }
 }

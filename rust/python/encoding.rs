@@ -12,7 +12,7 @@ use super::signals::Signals;
 use super::texts::Text;
 use crate::byte_map;
 use crate::encoding::vocabulary::Kind;
-use crate::encoding::{self as core, MAX_ID, Rules, TokenId, builtin, data, gpt2_files, ranks};
+use crate::encoding::{self as core, File, MAX_ID, Rules, TokenId, builtin, data, gpt2_files, ranks, tiktoken_file};
 use crate::error::{Error, quote, show_bytes};
 use crate::interrupt::Interrupt;
 use crate::merge::Merger;
@@ -81,12 +81,9 @@ impl Encoding {
     /// The built-in encoding called `name`.
     #[staticmethod]
     fn builtin(name: &str) -> PyResult<Self> {
-        if !builtin::NAMES.contains(&name) {
-            let known = builtin::NAMES.join(", ");
-            return Err(PyValueError::new_err(format!(
-                "no built-in encoding is called {} (built in: {known})",
-                quote(name)
-            )));
+        if builtin::RECIPES.iter().all(|recipe| recipe.name != name) {
+            let (name, known) = (quote(name), builtin::names());
+            return Err(PyValueError::new_err(format!("no built-in encoding is called {name} (built in: {known})")));
         }
         wrap(builtin::load(name))
     }
@@ -105,9 +102,27 @@ impl Encoding {
         let special_tokens = self::special_tokens(special_tokens)?;
         let contents = (read_file(py, vocab)?, read_file(py, merges)?);
         wrap(py.detach(|| {
-            let vocab = gpt2_files::File { path: vocab, content: &contents.0 };
-            let merges = gpt2_files::File { path: merges, content: &contents.1 };
+            let vocab = File { path: vocab, content: &contents.0 };
+            let merges = File { path: merges, content: &contents.1 };
             gpt2_files::load(vocab, merges, pattern, special_tokens, name.to_owned())
+        }))
+    }
+
+    /// Reads a rank file and checks all of it.
+    #[staticmethod]
+    #[pyo3(signature = (path, pattern=None, special_tokens=None, name="custom"))]
+    fn from_tiktoken_file(
+        py: Python<'_>,
+        path: &str,
+        pattern: Option<String>,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let special_tokens = self::special_tokens(special_tokens)?;
+        let content = read_file(py, path)?;
+        wrap(py.detach(|| {
+            let file = File { path, content: &content };
+            tiktoken_file::load(file, pattern, special_tokens, name.to_owned())
         }))
     }
 

@@ -3,19 +3,17 @@
 import functools
 import hashlib
 import re
-import struct
 from collections.abc import Mapping
 from operator import index
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from ..errors import EncodingFileError, InvalidTextError
+from . import builtin
 from . import data as encoding_data
 from .data import MAX_ID, Parts
-from .gpt2_files import END_OF_TEXT, read_gpt2_files
+from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
 from .stages import (
-    BYTE_TO_CHARACTER,
     PATTERNS,
     Pairs,
     SpecialTokens,
@@ -23,14 +21,14 @@ from .stages import (
     find_matches,
     merge,
     spell,
+    split_pieces,
     splits,
     unspell,
 )
+from .tiktoken_file import read_tiktoken_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-_GPT2_MERGES = Path(__file__).parent.parent / "builtin" / "gpt2.merges"
 
 
 @final
@@ -107,14 +105,10 @@ class Encoding:
         >>> Encoding.builtin("gpt2").is_builtin
         True
         """
-        if name != "gpt2":
-            raise ValueError(f"no built-in encoding {quote(name)}")
-        # builtin/generate.py says how the ids follow from the pairs.
-        tokens = {id: unspell(character) for id, character in enumerate(sorted(BYTE_TO_CHARACTER))}
-        merges = list(struct.iter_unpack("<HH", _GPT2_MERGES.read_bytes()))
-        for id, (left, right) in enumerate(merges, start=256):
-            tokens[id] = tokens[left] + tokens[right]
-        return Encoding(Parts(name, "gpt2", tokens, merges, {END_OF_TEXT: len(tokens)}), is_builtin=True)
+        if name not in builtin.RECIPES:
+            known = ", ".join(builtin.RECIPES)
+            raise ValueError(f"no built-in encoding is called {quote(name)} (built in: {known})")
+        return Encoding(builtin.parts(name), is_builtin=True)
 
     @staticmethod
     def from_gpt2_files(
@@ -136,6 +130,25 @@ class Encoding:
         given = None if special_tokens is None else _mapping(special_tokens)
         tokens, rules, specials = read_gpt2_files(vocab, merges, given)
         return Encoding(Parts(name, "gpt2" if pattern is None else pattern, tokens, rules, specials))
+
+    @staticmethod
+    def from_tiktoken_file(
+        path: str,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+        name: str = "custom",
+    ) -> "Encoding":
+        """An encoding from the path of a rank file. Raises `EncodingFileError` for any fault in it.
+
+        >>> import tempfile, bpeline
+        >>> from bpeline._reference import Encoding
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file, _ = map(str, bpeline.load("r50k_base").save(folder, format="tiktoken"))
+        ...     Encoding.from_tiktoken_file(file).fingerprint == Encoding.builtin("r50k_base").fingerprint
+        True
+        """
+        given = None if special_tokens is None else _mapping(special_tokens)
+        return Encoding(read_tiktoken_file(path, pattern, given, name))
 
     @staticmethod
     def from_ranks(
@@ -304,7 +317,7 @@ class Encoding:
     def matches(self, text: str) -> list[str]:
         """The parts of a text that the pattern matches, in order: the pieces, but those that lie between matches.
 
-        Raises `UnicodeEncodeError` for a surrogate.
+        Of several patterns in turn, all pieces. Raises `UnicodeEncodeError` for a surrogate.
 
         >>> from bpeline._reference import Encoding
         >>> ranks = {bytes([byte]): byte for byte in range(256)}
@@ -312,7 +325,11 @@ class Encoding:
         ['one', 'two']
         """
         text.encode()
-        return [text[start:end] for start, end in find_matches(text, self._compiled_pattern)]
+        match self._compiled_pattern:
+            case [pattern]:
+                return [text[start:end] for start, end in find_matches(text, pattern)]
+            case patterns:
+                return list(split_pieces(text, patterns))
 
     def merge_piece(self, piece: bytes) -> list[int]:
         """The ids of bytes merged as one piece, without looking the whole up first. They need not be UTF-8.

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
 from ..errors import EncodingFileError
+from . import files
+from .builtin import END_OF_TEXT
 from .data import MAX_ID
 from .messages import code_point, cut, quote, show
 from .stages import BYTE_TO_CHARACTER, CHARACTER_TO_BYTE, unspell
-
-END_OF_TEXT = "<|endoftext|>"
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
@@ -34,7 +34,7 @@ def read_gpt2_files(
     vocab: str, merges: str, special_tokens: Mapping[str, int] | None
 ) -> tuple[dict[int, bytes], list[tuple[int, int]], dict[str, int]]:
     """Tokens, merge rules and special tokens of the two files. Without `special_tokens` there is one, <|endoftext|>."""
-    vocab_text, merges_text = _read(vocab), _read(merges)
+    vocab_text, merges_text = (files.text(path, files.read(path)) for path in (vocab, merges))
     entries = list(VocabReader(vocab, vocab_text).entries())
     _check_ids(vocab, entries)
     all_ids = {entry.token: entry.id for entry in entries}
@@ -65,18 +65,6 @@ def _check_made(vocab: str, merges: str, ids: Mapping[str, int], rules: list[tup
             f"{merges}: no rule makes {quote(unmade[0])} of {vocab} (tokens without a rule: {len(unmade)}); the file "
             "lost lines, or special_tokens= should name special tokens"
         )
-
-
-def _read(path: str) -> str:
-    with open(path, "rb") as file:
-        data = file.read()
-    if data.startswith(b"version https://git-lfs"):
-        raise EncodingFileError(f"{path}: a git-lfs pointer, not the file itself: fetch it with `git lfs pull`")
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        byte = data[error.start]
-        raise EncodingFileError(f"{path}: not UTF-8: byte 0x{byte:02x} at offset {error.start}") from None
 
 
 class VocabReader:

@@ -9,12 +9,14 @@ that of Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words wi
 in Radford et al., "Language Models are Unsupervised Multitask Learners" (2019).
 """
 
+import functools
 import heapq
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from .unicode_tables import LETTERS, NUMBERS, WHITESPACE
+from .unicode_tables import CATEGORIES, WHITESPACE
 
 # --- Stage 1: special tokens --------------------------------------------------------------------------------------
 
@@ -49,12 +51,47 @@ class SpecialTokens:
 
 # --- Stage 2: pre-tokenization ------------------------------------------------------------------------------------
 
+# What the native engine calls `IN_TURN`: each pattern splits the pieces of the one before.
+IN_TURN = "(?#then)"
+
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_SPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_FRONT = r"[^\r\n\p{L}\p{N}]?"
+
 PATTERNS = {
     # From encoder.py of OpenAI's GPT-2.
-    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "gpt2": _GPT2,
+    "r50k": _GPT2,
+    "p50k": _GPT2,
+    # From tiktoken_ext/openai_public.py.
+    "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    "o200k": (
+        rf"{_FRONT}{_UPPER}*{_LOWER}+{_CONTRACTIONS}?|{_FRONT}{_UPPER}+{_LOWER}*{_CONTRACTIONS}?|\p{{N}}{{1,3}}"
+        rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACE}"
+    ),
+    # From the tokenizer.json of Llama 3, of Qwen 2 to 3, of DeepSeek V3, and the tekken.json of Mistral NeMo.
+    "llama3": rf"{_CONTRACTIONS}|{_FRONT}\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACE}",
+    "qwen2": rf"{_CONTRACTIONS}|{_FRONT}\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACE}",
+    "deepseek_v3": IN_TURN.join(
+        [
+            r"\p{N}{1,3}",
+            "[一-龥぀-ゟ゠-ヿ]+",
+            r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+            rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_SPACE}",
+        ]
+    ),
+    "tekken": (
+        rf"{_FRONT}{_UPPER}*{_LOWER}+|{_FRONT}{_UPPER}+{_LOWER}*|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACE}"
+    ),
 }
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
+
+
+def _ranges(table: str) -> Ranges:
+    return [(int(first, 16), int(last, 16)) for first, last in (part.split("-") for part in table.split())]
 
 
 def _complement(ranges: Ranges) -> Ranges:
@@ -63,26 +100,29 @@ def _complement(ranges: Ranges) -> Ranges:
     return [(first, last) for first, last in zip(starts, ends, strict=True) if first <= last]
 
 
-# Python's own \s has U+001C to U+001F too, and `re` has no \p: both are written out as ranges, for use inside [...].
-_CLASSES = {
-    name: "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
-    for name, ranges in {
-        r"\p{L}": LETTERS,
-        r"\p{N}": NUMBERS,
-        r"\s": WHITESPACE,
-        r"\S": _complement(WHITESPACE),
-    }.items()
-}
+@functools.cache
+def _class(name: str) -> str:
+    r"""The characters of \s, \S, \p{Lu}, \p{L}, \P{L} and so on, as ranges for use inside [...].
+
+    Python's own \s has U+001C to U+001F too, and `re` has no \p.
+    """
+    kind, category = name[1], name[3:-1]
+    tables = [WHITESPACE] if kind in "sS" else [CATEGORIES[key] for key in CATEGORIES if key.startswith(category)]
+    ranges: Ranges = sorted(itertools.chain.from_iterable(map(_ranges, tables)))
+    if kind in "SP":
+        ranges = _complement(ranges)
+    return "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
+
 
 # The parts of a regular expression that mean the same to Python's `re` and to the native engine, once the classes are
 # written out and `$` is `\Z`. All else is refused: \w, \d and \b follow other tables, `[a&&b]` is an intersection there.
-_CLASS = r"\\p\{[LN]\}|\\[sS]"
+_CLASS = r"\\[pP]\{(?:[LMNPSZ]|" + "|".join(CATEGORIES) + r")\}|\\[sS]"
 _ESCAPE = r"\\[nrtfv!-/:;=?@\[-`{-~]"
-_ONE = rf"(?:[^\\\[\]^&~-]|{_ESCAPE})"
+_ONE = rf"(?:[^\\\[\]&~-]|&(?!&)|~(?!~)|{_ESCAPE})"
 _SYNTAX = re.compile(
     "|".join(
         [
-            rf"(?P<set>\[\^?-?(?:{_CLASS}|{_ONE}(?:-{_ONE})?)+-?\])",
+            rf"(?P<set>\[(?:\^|(?!\^))-?(?:{_CLASS}|{_ONE}(?:-{_ONE})?)+-?\])",
             rf"(?P<name>{_CLASS})",
             r"(?P<end>\$)",
             # Ignoring case, Python also takes dotless and dotted I for i: without that letter the two agree.
@@ -96,8 +136,15 @@ _SYNTAX = re.compile(
 )
 
 
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern for Python's `re`. Raises `re.error` for what does not compile or could mean something else here."""
+def compile_pattern(pattern: str) -> list[re.Pattern[str]]:
+    """The patterns for Python's `re`, to be used in turn.
+
+    Raises `re.error` for what does not compile or could mean something else here.
+    """
+    return [re.compile(_translated(part)) for part in pattern.split(IN_TURN)]
+
+
+def _translated(pattern: str) -> str:
     translated = []
     position = 0
     while position < len(pattern):
@@ -106,29 +153,27 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
             raise re.error(f"the reference backend does not support {pattern[position : position + 8]}")
         part = match.group()
         if match["set"]:
-            part = re.sub(_CLASS, lambda name: _CLASSES[name.group()], part)
+            part = re.sub(_CLASS, lambda name: _class(name.group()), part)
         elif match["name"]:
-            part = f"[{_CLASSES[part]}]"
+            part = f"[{_class(part)}]"
         elif match["end"]:
             part = r"\Z"
         translated.append(part)
         position = match.end()
-    return re.compile("".join(translated))
+    return "".join(translated)
 
 
-def find_matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Where the pattern matches: start and end of each match, one after the other. Empty ones are skipped."""
-    position = 0
-    while position <= len(text) and (match := pattern.search(text, position)):
-        start, position = match.span()
-        if start < position:
-            yield start, position
-        else:
-            position += 1
+def split_pieces(text: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    """Cuts a text into pieces by the first pattern, those by the second, and so on."""
+    if not patterns:
+        yield text
+        return
+    for piece in _split(text, patterns[0]):
+        yield from split_pieces(piece, patterns[1:])
 
 
-def split_pieces(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    """Cuts a text into pieces: each match, and each stretch that nothing matches."""
+def _split(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
+    """Each match, and each stretch that nothing matches."""
     done = 0
     for start, end in find_matches(text, pattern):
         if done < start:
@@ -137,6 +182,17 @@ def split_pieces(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
         done = end
     if done < len(text):
         yield text[done:]
+
+
+def find_matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Where each match starts and ends, one after the other. Empty ones are skipped."""
+    position = 0
+    while position <= len(text) and (match := pattern.search(text, position)):
+        start, position = match.span()
+        if start < position:
+            yield start, position
+        else:
+            position += 1
 
 
 # --- Stage 3: byte mapping ----------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ EncodingOption = Annotated[
         "--encoding",
         "-e",
         metavar="NAME|PATH",
-        help=f"A built-in encoding ({', '.join(bpeline.encodings())}), or a folder with vocab.json and merges.txt.  "
-        "(default: gpt2)",
+        help=f"A built-in encoding ({', '.join(bpeline.encodings())}), a file that says all (tekken.json, a rank file of "
+        "OpenAI's), or a folder that holds one or vocab.json with merges.txt.  (default: gpt2)",
     ),
 ]
 VocabOption = Annotated[

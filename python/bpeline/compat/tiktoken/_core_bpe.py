@@ -8,6 +8,7 @@ Where tiktoken's rules are bpeline's too, a call goes straight through. They dif
 - an id that no token has is a `KeyError`, one that does not fit 32 bits an `OverflowError`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import index
@@ -48,7 +49,9 @@ class CoreBPE:
             end = max(map(index, [*encoder.values(), *special_tokens_encoder.values()]), default=-1) + 1
             missing = (byte for byte in map(_byte, range(256)) if byte not in encoder)
             ranks = {**encoder, **{byte: id for id, byte in enumerate(missing, start=end)}}
-            made = tokenizer.from_ranks(ranks, pattern=pattern, special_tokens=special_tokens_encoder, name="tiktoken")
+            # In a group, for a name is no name of a pattern here.
+            group = f"(?:{pattern})" if re.fullmatch(r"[\w-]+", pattern) else pattern
+            made = tokenizer.from_ranks(ranks, pattern=group, special_tokens=special_tokens_encoder, name="tiktoken")
         except (BpelineError, TypeError):
             _check_arguments(encoder, special_tokens_encoder, pattern)
             raise
@@ -78,15 +81,15 @@ class CoreBPE:
 
     def encode(self, text: str, allowed_special: AbstractSet[str]) -> list[int]:
         """The ids of a text in which the allowed special tokens are parsed."""
-        return self.encode_as(_text(text), self._parsed(allowed_special))
+        return self.encode_as(text, self._parsed(text, allowed_special))
 
     def encode_to_tiktoken_buffer(self, text: str, allowed_special: AbstractSet[str]) -> "NDArray[np.uint32]":
         """What `encode` gives, as a read-only array."""
-        special = self._parsed(allowed_special)
+        special = self._parsed(text, allowed_special)
         if self._drops:
-            ids: Any = self.encode_as(_text(text), special)
+            ids: Any = self.encode_as(text, special)
         else:
-            ids = self._tokenizer.encode_array(_encodable(_text(text)), special=special)
+            ids = self._tokenizer.encode_array(text, special=special)
             self._check(ids)
         array = np.asarray(ids, np.uint32)
         array.flags.writeable = False
@@ -94,8 +97,8 @@ class CoreBPE:
 
     def encode_with_unstable(self, text: str, allowed_special: AbstractSet[str]) -> tuple[list[int], list[list[int]]]:
         """The ids that stay whatever follows, and what may come after them."""
-        special = self._parsed(allowed_special)
-        ids = self.encode_as(_text(text), special)
+        special = self._parsed(text, allowed_special)
+        ids = self.encode_as(text, special)
         unstable = lengthen(self, ids, self._tokens_of_the_last_piece(text, special))
         stable = ids[: len(ids) - unstable]
         found = completions(self, self.decode_bytes(ids[len(stable) :])) if unstable else set()
@@ -173,8 +176,9 @@ class CoreBPE:
         matches = self._tokenizer.encoding.matches(part) if id is None else []
         return len(self.encode_single_piece(matches[-1].encode())) if matches else 0
 
-    def _parsed(self, allowed_special: AbstractSet[str]) -> Special:
-        """The allowed special tokens that are any. Those that are none are ignored."""
+    def _parsed(self, text: str, allowed_special: AbstractSet[str]) -> Special:
+        """The allowed special tokens that are any, after a look at the kind of both arguments."""
+        _encodable(_text(text))
         kind: object = allowed_special
         if not isinstance(kind, set | frozenset):
             raise _not_a(allowed_special, "set")
@@ -196,7 +200,7 @@ class CoreBPE:
         kind: object = tokens
         if isinstance(kind, str):
             raise TypeError("Can't extract `str` to `Vec`")
-        if isinstance(kind, dict) or not hasattr(type(tokens), "__getitem__"):
+        if isinstance(kind, dict | np.generic) or not hasattr(type(tokens), "__getitem__"):
             raise _not_a(tokens, "Sequence")
         if self._is_whole:
             try:

@@ -41,7 +41,7 @@ _UNUSUAL = re.compile(r"\[\^?\]|\(\?#|\(\?[a-zA-Z-]*x|\\K")
 def matches_all_text(pattern: str) -> bool:
     """Whether the pattern is known to leave nothing of any text unmatched.
 
-    >>> matches_all_text(r" ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+"), matches_all_text(r"\\\\w+|\\\\s+")
+    >>> matches_all_text(r" ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+"), matches_all_text(r"\\w+|\\s+")
     (True, False)
     """
     if _UNUSUAL.search(pattern):

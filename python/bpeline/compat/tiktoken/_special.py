@@ -51,6 +51,6 @@ def as_option(allowed: object, disallowed: object) -> Option | None:
     if is_all(allowed):
         return "parse" if is_all(disallowed) or not disallowed else None
     # Another empty thing than a set is an error, but not here.
-    if isinstance(allowed, set | frozenset) and not allowed:
+    if isinstance(allowed, (set, frozenset)) and not allowed:
         return "error" if is_all(disallowed) else "text" if not disallowed else None
     return None

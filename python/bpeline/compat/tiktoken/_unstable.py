@@ -10,8 +10,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..._reference.unicode_tables import WHITESPACE
-
 if TYPE_CHECKING:
     from ._core_bpe import CoreBPE
 
@@ -78,4 +76,5 @@ def _last_character(data: bytes) -> str:
 
 
 def _is_white_space(character: str) -> bool:
-    return bool(character) and any(first <= ord(character) <= last for first, last in WHITESPACE)
+    """As Unicode has it, which four of the characters that `str.isspace` knows are not."""
+    return character.isspace() and not "\x1c" <= character <= "\x1f"

@@ -32,7 +32,7 @@ class Encoding:
 
     >>> from bpeline.compat.tiktoken import Encoding
     >>> ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
-    >>> enc = Encoding("small", pat_str=r"\\\\w+|\\\\W+", mergeable_ranks=ranks, special_tokens={"<end>": 257})
+    >>> enc = Encoding("small", pat_str=r"\\w+|\\W+", mergeable_ranks=ranks, special_tokens={"<end>": 257})
     >>> enc.encode("abc<end>", allowed_special="all")
     [256, 99, 257]
     """

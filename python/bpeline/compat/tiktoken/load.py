@@ -2,6 +2,7 @@
 
 OpenAI's files are inside bpeline: their addresses need no network. Other addresses are fetched once and kept in the folder
 that `TIKTOKEN_CACHE_DIR` names (or `DATA_GYM_CACHE_DIR`; without either a folder for temporary files), as tiktoken does.
+A path is read each time: tiktoken keeps a copy of that too, and does not see when the file changes.
 """
 
 import binascii
@@ -42,7 +43,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) 
     >>> from bpeline.compat.tiktoken.load import load_tiktoken_bpe
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "small.tiktoken")
-    ...     _ = path.write_text("YQ== 0\\\\nYWI= 1\\\\n")
+    ...     _ = path.write_text("YQ== 0\\nYWI= 1\\n")
     ...     load_tiktoken_bpe(str(path))
     {b'a': 0, b'ab': 1}
     """
@@ -98,20 +99,15 @@ def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
         return built_in
     named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     folder = os.path.join(tempfile.gettempdir(), "data-gym-cache") if named is None else named
-    if folder == "":
-        return read_file(blobpath)
+    if folder == "" or "://" not in blobpath:
+        return _checked(read_file(blobpath), blobpath, expected_hash)
     path = Path(folder, hashlib.sha1(blobpath.encode()).hexdigest())
     if path.exists():
         content = path.read_bytes()
         if _fits(content, expected_hash):
             return content
         path.unlink(missing_ok=True)
-    content = read_file(blobpath)
-    if not _fits(content, expected_hash):
-        raise ValueError(
-            f"Hash mismatch for data downloaded from {blobpath} (expected {expected_hash}). "
-            "This may indicate a corrupted download. Please try again."
-        )
+    content = _checked(read_file(blobpath), blobpath, expected_hash)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4()}.tmp")
@@ -140,6 +136,15 @@ def check_hash(data: bytes, expected_hash: str) -> bool:
 
 def _fits(content: bytes, expected_hash: str | None) -> bool:
     return expected_hash is None or check_hash(content, expected_hash)
+
+
+def _checked(content: bytes, blobpath: str, expected_hash: str | None) -> bytes:
+    if not _fits(content, expected_hash):
+        raise ValueError(
+            f"Hash mismatch for data downloaded from {blobpath} (expected {expected_hash}). "
+            "This may indicate a corrupted download. Please try again."
+        )
+    return content
 
 
 def _built_in(address: str) -> bytes | None:

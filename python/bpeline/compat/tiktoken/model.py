@@ -1,7 +1,9 @@
 """Which encoding a model uses."""
 
+from ...errors import UnknownModelError
 from ...models import ENCODING_OF as MODEL_TO_ENCODING
 from ...models import ENCODING_OF_PREFIX as MODEL_PREFIX_TO_ENCODING
+from ...models import encoding_name
 from .core import Encoding
 from .registry import get_encoding
 
@@ -15,15 +17,13 @@ def encoding_name_for_model(model_name: str) -> str:
     >>> encoding_name_for_model("gpt-4o")
     'o200k_base'
     """
-    if model_name in MODEL_TO_ENCODING:
-        return MODEL_TO_ENCODING[model_name]
-    for prefix, encoding_name in MODEL_PREFIX_TO_ENCODING.items():
-        if model_name.startswith(prefix):
-            return encoding_name
-    raise KeyError(
-        f"Could not automatically map {model_name} to a tokeniser. "
-        "Please use `tiktoken.get_encoding` to explicitly get the tokeniser you expect."
-    )
+    try:
+        return encoding_name(model_name)
+    except UnknownModelError:
+        raise KeyError(
+            f"Could not automatically map {model_name} to a tokeniser. "
+            "Please use `tiktoken.get_encoding` to explicitly get the tokeniser you expect."
+        ) from None
 
 
 def encoding_for_model(model_name: str) -> Encoding:

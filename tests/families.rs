@@ -1,0 +1,108 @@
+//! Each pattern that has a name, against fancy-regex with its text.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::LazyLock;
+
+use bpeline::pretokenize::{IN_TURN, Pattern, names};
+use fancy_regex::Regex;
+use proptest::prelude::*;
+
+struct Family {
+    name: &'static str,
+    oracle: Vec<Regex>,
+    pattern: Pattern,
+}
+
+static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
+    let family = |(name, text): (&'static str, &str)| Family {
+        name,
+        oracle: text.split(IN_TURN).map(|text| Regex::new(text).unwrap()).collect(),
+        pattern: Pattern::new(name).unwrap(),
+    };
+    names::PATTERNS.into_iter().map(family).collect()
+});
+
+/// Every class that a rule tells apart, in characters of each length, and what stands at the edges of rules.
+fn text() -> impl Strategy<Value = String> {
+    let atom = prop_oneof![
+        4 => "[abXY1 '\n]",
+        2 => "[\n\r\t /!.]{1,4}",
+        2 => "['’][sSſtTmMdDlLrRvVeE]{1,3}",
+        2 => "[0-9²½Ⅷ٣१]{1,5}",
+        2 => "[éÉßǅʰªкД漢字かカーİı\u{212a}]{1,3}",
+        2 => "[\u{301}\u{fe0f}\u{93f}\u{3099}\u{20dd}]",
+        1 => "[・゛゠\u{3040}龥龦\u{9fff}]",
+        1 => "[❤👍€«_\u{200d}\u{200b}\u{1}\u{7f}\u{e000}\u{378}]",
+        1 => "[\u{85}\u{a0}\u{1680}\u{2028}\u{3000}\u{b}]",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(atom, 0..16).prop_map(|atoms| atoms.concat())
+}
+
+/// The ends of the pieces, in bytes.
+fn by_fancy_regex(patterns: &[Regex], text: &str) -> Vec<usize> {
+    let Some((first, rest)) = patterns.split_first() else {
+        return vec![text.len()];
+    };
+    let (mut cuts, mut ends) = (vec![0], Vec::new());
+    for found in first.find_iter(text).map(Result::unwrap).filter(|found| found.start() < found.end()) {
+        cuts.extend([found.start(), found.end()]);
+    }
+    cuts.push(text.len());
+    cuts.dedup();
+    for cut in cuts.windows(2) {
+        ends.extend(by_fancy_regex(rest, &text[cut[0]..cut[1]]).iter().map(|end| cut[0] + end));
+    }
+    ends
+}
+
+fn by_pattern(pattern: &Pattern, text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    pattern
+        .pieces(text, |piece| {
+            ends.push(ends.last().copied().unwrap_or_default() + piece.len());
+            Ok(())
+        })
+        .unwrap();
+    ends
+}
+
+/// A readable failure: the pieces themselves.
+fn cut<'t>(text: &'t str, ends: &[usize]) -> Vec<&'t str> {
+    let mut start = 0;
+    ends.iter().map(|&end| &text[std::mem::replace(&mut start, end)..end]).collect()
+}
+
+fn assert_pieces(text: &str) {
+    for Family { name, oracle, pattern } in FAMILIES.iter() {
+        let expected = by_fancy_regex(oracle, text);
+        assert_eq!(cut(text, &by_pattern(pattern, text)), cut(text, &expected), "{name} {text:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn named_patterns_equal_fancy_regex(text in text()) {
+        assert_pieces(&text);
+    }
+}
+
+#[test]
+fn patterns_in_turn_split_the_pieces_of_the_one_before() {
+    let pattern = Pattern::in_turn(&["[a-c]+", "b", "."]).unwrap();
+    assert_eq!(pattern.text(), "[a-c]+(?#then)b(?#then).");
+    let text = "xyabbcz\n\n";
+    assert_eq!(cut(text, &by_pattern(&pattern, text)), ["x", "y", "a", "b", "b", "c", "z", "\n\n"]);
+    let mut from = Vec::new();
+    pattern
+        .pieces_from(text, 3, |piece| {
+            from.push(piece.to_owned());
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(from, ["b", "b", "c", "z", "\n\n"]);
+    assert!(Pattern::in_turn(&["a", "("]).is_err());
+}

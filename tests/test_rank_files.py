@@ -1,0 +1,112 @@
+"""Rank files: every fault, its type and its text, what is accepted, and that both are so in tiktoken. The cases are data."""
+
+from base64 import b64encode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bpeline
+from tests.peers import GPT2_PATTERN, read_tiktoken_file
+from tests.small import EOT, by_name, load_cases
+
+FAULTS = load_cases("rank_file_faults")
+ACCEPTED = load_cases("rank_file_accepted")
+
+
+def rank_file(ranks):
+    return "\n".join(f"{b64encode(token).decode()} {rank}" for token, rank in ranks.items())
+
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+
+
+def write(folder, text):
+    """Case data: `$BYTES` stands for the lines of all bytes, `$BYTES-0x21` for those of all but one."""
+    most = {token: rank for token, rank in BYTES.items() if token != b"!"}
+    text = text.replace("$BYTES-0x21", rank_file(most)).replace("$BYTES", rank_file(BYTES))
+    path = folder / "my.tiktoken"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return path
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=by_name(FAULTS))
+def test_fault(Tokenizer, tmp_path, case):
+    path = write(tmp_path, case["ranks"])
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        Tokenizer.load(path, **case.get("kwargs", {}))
+    assert str(caught.value) == case["error"].replace("$FILE", str(path))
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=by_name(ACCEPTED))
+def test_accepted(Tokenizer, tmp_path, case):
+    path = write(tmp_path, case["ranks"])
+    tok = Tokenizer.load(path, pattern="gpt2")
+    assert {text: tok.encode(text) for text in case["ids"]} == case["ids"]
+    assert (tok.name, tok.special_tokens, tok.pattern) == ("my", {}, GPT2_PATTERN)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("case", ACCEPTED, ids=by_name(ACCEPTED))
+def test_tiktoken_accepts_the_same(tmp_path, case):
+    pytest.importorskip("tiktoken")
+    peer = read_tiktoken_file(write(tmp_path, case["ranks"]), GPT2_PATTERN, {})
+    assert {text: peer.encode(text) for text in case["ids"]} == case["ids"]
+
+
+def test_a_gap_has_no_token(Tokenizer, tmp_path):
+    path = write(tmp_path, "$BYTES\nYWI= 300")
+    tok = Tokenizer.load(path, pattern="gpt2", special_tokens={EOT: 302})
+    assert tok.decode([300, 302]) == f"ab{EOT}"
+    for gap in (256, 299, 301):
+        with pytest.raises(bpeline.TokenIdError) as caught:
+            tok.decode([gap])
+        assert str(caught.value) == f"token id {gap} is unused in this encoding (valid ids: 0 to 302)"
+
+
+def test_both_backends_read_the_same(both, tmp_path):
+    path = write(tmp_path, "YWI= 300\n$BYTES\nYWJj 256\n")
+    one, two = (cls.load(path, pattern=r"\p{L}+|[^\p{L}]", special_tokens={EOT: 400}) for cls in both)
+    assert one == two
+    assert one.to_bytes() == two.to_bytes()
+
+
+def test_a_missing_file_stays_file_not_found(Tokenizer, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Tokenizer.load(tmp_path / "my.tiktoken", pattern="gpt2")
+
+
+def test_llama_calls_it_a_model(Tokenizer, tmp_path):
+    path = write(tmp_path, "$BYTES\nYWI= 256").rename(tmp_path / "tokenizer.model")
+    tok = Tokenizer.load(path, pattern="gpt2")
+    assert tok.encode("ab") == [256]
+    assert tok.name == "tokenizer"
+    assert Tokenizer.load(tmp_path, pattern="gpt2") == tok
+
+
+# --- Ranks with gaps, against tiktoken ---
+
+TOKENS = st.lists(st.text("ab ", min_size=2, max_size=6).map(str.encode), unique=True, max_size=25)
+TEXTS = st.lists(st.text("ab <|>x\n", max_size=40), max_size=6)
+
+
+@pytest.mark.parity
+@given(tokens=TOKENS, ranks=st.permutations(range(256, 600, 7)), texts=TEXTS, shuffle=st.randoms())
+def test_ranks_with_gaps(Tokenizer, tmp_path_factory, tokens, ranks, texts, shuffle):
+    """Ranks in any order, so that longer tokens come before their parts and some are never made by merges."""
+    tiktoken = pytest.importorskip("tiktoken")
+    lines = [*BYTES.items(), *zip(tokens, ranks, strict=False)]
+    shuffle.shuffle(lines)
+    path = tmp_path_factory.mktemp("gaps") / "gaps.tiktoken"
+    path.write_text(rank_file(dict(lines)), encoding="ascii")
+    specials = {"<|x|>": 255 + 400, "<|": 777}
+    tok = Tokenizer.load(path, pattern=GPT2_PATTERN, special_tokens=specials)
+    peer = tiktoken.Encoding("gaps", pat_str=GPT2_PATTERN, mergeable_ranks=dict(lines), special_tokens=specials)
+    for text in texts:
+        assert tok.encode(text, special="text") == peer.encode_ordinary(text)
+        if "<|x|>" not in text:  # where one special token begins another, tiktoken takes any
+            assert tok.encode(text) == peer.encode(text, allowed_special="all")
+    if texts:
+        folder = path.parent / "saved"
+        tok.save(folder, format="tiktoken")
+        assert Tokenizer.load(folder) == tok
