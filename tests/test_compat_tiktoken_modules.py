@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import os
 import random
+import re
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import bpeline
 import bpeline.compat.tiktoken as compat
 from bpeline.compat.tiktoken import _covering, _unstable, load, registry
-from tests.small import EOT
+from tests.small import EOT, HERE
 
 OPENAI = "https://openaipublic.blob.core.windows.net/"
 
@@ -279,6 +280,12 @@ def test_install():
         print(pickle.loads(pickle.dumps(tiktoken.get_encoding("gpt2"))).encode("hello world"))
     """
     assert run(script) == "[31373, 995]\n"
+
+
+def test_the_example_of_the_readme():
+    readme = (HERE.parent / "README.md").read_text(encoding="utf-8")
+    (example,) = (block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "compat.tiktoken" in block)
+    assert run(example) == ""
 
 
 def test_install_after_tiktoken(tiktoken):
