@@ -116,6 +116,11 @@ def test_a_published_file_is_known_by_its_content(Tokenizer, tmp_path, name):
     path = tok.save(tmp_path, format="tiktoken")[0].rename(tmp_path / "other.tiktoken")
     assert Tokenizer.load(path) == tok
     assert Tokenizer.load(path).name == "other"
+
+
+def test_a_published_file_is_no_other_and_the_callers_word_counts(Tokenizer, tmp_path):
+    tok = Tokenizer.load("r50k_base")
+    path = tok.save(tmp_path, format="tiktoken")[0]
     mine = Tokenizer.load(path, special_tokens={})
     assert (mine.pattern, mine.special_tokens) == (tok.pattern, {})
     assert Tokenizer.load(path, pattern=r"\s+|\S+").special_tokens == tok.special_tokens

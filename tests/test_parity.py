@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.parity import samples
+import bpeline
+from tests.parity import encodings, samples
 from tests.parity.compare import Comparison, table
 
 pytestmark = pytest.mark.parity
@@ -24,6 +25,19 @@ def test_encode(comparison, backend):
     assert report.peers_disagree == 0
     assert report.literal_is_ours == 0
     assert set(report.vocab_size.values()) == {50257}
+
+
+@pytest.mark.parametrize("name", bpeline.encodings()[1:])
+def test_built_in(Tokenizer, backend, tmp_path, name):
+    pytest.importorskip("tiktoken")
+    subject = encodings.built_in({backend: Tokenizer}, tmp_path, name)
+    subject.compare_tokens()
+    subject.compare(list(samples.usual())[::6])
+    assert subject.mismatches == 0, subject.examples
+    assert subject.counts[backend, "samples"] == len(list(samples.usual())[::6])
+    subject.peer = lambda text: [0] if text == "b" else [97] if text == "c" else []
+    subject.compare(["", "b", "c"])
+    assert subject.counts[backend, "mismatches"] == 2  # the harness itself
 
 
 def test_decode(comparison, backend):

@@ -12,13 +12,13 @@
 //!   that ends at a is none of whitespace, and one that ends before sees no further than a).
 //! - The pieces from b on are those of the part that begins there: the pattern looks at nothing in front of a match. ∎
 
-use super::classes::Class;
+use super::classes::{Alphabet, Class};
 
 /// The first such place at or after byte `near`.
 pub fn gpt2(text: &str, near: usize) -> Option<usize> {
     let mut at = (near.max(1)..text.len()).find(|&at| text.is_char_boundary(at))?;
-    let mut before = Class::of(text[..at].chars().next_back()? as u32);
-    while let Some((after, length)) = Class::at(text, at) {
+    let mut before = Alphabet::Plain.of(text[..at].chars().next_back()? as u32);
+    while let Some((after, length)) = Alphabet::Plain.at(text, at) {
         match (before, after) {
             (Class::Letter | Class::Number, Class::Other | Class::Space) | (Class::Other, Class::Space) => {
                 return Some(at);
