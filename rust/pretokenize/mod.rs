@@ -4,6 +4,7 @@
 //! goes through a regular-expression engine ([`regex`]). Pieces are consecutive and cover the text:
 //! what a pattern does not match is a piece too, so that nothing is lost.
 
+mod automaton;
 #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
 mod avx2;
 pub mod classes;
@@ -11,6 +12,7 @@ pub mod cuts;
 pub mod in_turn;
 pub mod names;
 pub mod regex;
+pub mod regular;
 pub mod rules;
 pub mod scalar;
 pub mod scanner;
