@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import bpeline
 import bpeline.compat.tiktoken as compat
+from bpeline._reference.stages import PATTERNS
 from bpeline.compat.tiktoken import _covering, _unstable, load, registry
 from tests.small import EOT, HERE
 
@@ -284,7 +285,9 @@ def test_install():
 
 def test_the_example_of_the_readme():
     readme = (HERE.parent / "README.md").read_text(encoding="utf-8")
-    (example,) = (block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "compat.tiktoken" in block)
+    (example,) = (
+        block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "compat.tiktoken" in block
+    )
     assert run(example) == ""
 
 
@@ -347,6 +350,12 @@ def test_covering_alternatives_match_every_character(matches):
 def test_built_in_patterns_match_all_text(name):
     assert _covering.matches_all_text(compat.get_encoding(name)._pat_str)
     assert _covering.matches_all_text(bpeline.load(name).pattern)
+
+
+@pytest.mark.parametrize("pattern", [text for text in PATTERNS.values() if "(?#then)" not in text])
+def test_patterns_with_a_scanner_match_all_text(pattern):
+    """Of those the native backend takes every piece for a match."""
+    assert _covering.matches_all_text(pattern)
 
 
 REST = r"|\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+"

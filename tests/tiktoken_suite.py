@@ -16,7 +16,9 @@ import bpeline
 import bpeline.compat.tiktoken as compat
 
 INSTALL = "import bpeline.compat.tiktoken\nbpeline.compat.tiktoken.install()\n"
-IS_OURS = "import tiktoken\n\n\ndef test_it_is_ours():\n    assert tiktoken.Encoding.__module__.startswith('bpeline.')\n"
+IS_OURS = (
+    "import tiktoken\n\n\ndef test_it_is_ours():\n    assert tiktoken.Encoding.__module__.startswith('bpeline.')\n"
+)
 
 
 def fetch(folder: Path) -> Path | None:
@@ -39,7 +41,16 @@ def run(sdist: Path, folder: Path, options: list[str]) -> int:
     (shim / "sitecustomize.py").write_text(INSTALL)
     package = Path(bpeline.__file__).parents[1]
     path = os.pathsep.join([str(shim), str(package)])
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--rootdir={tests.parent}", str(tests), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={tests.parent}",
+        str(tests),
+        *options,
+    ]
     return subprocess.run(command, cwd=tests.parent, env=os.environ | {"PYTHONPATH": path}, check=False).returncode
 
 

@@ -242,7 +242,7 @@ impl Pattern {
             let start = end;
             end += piece.len();
             let is_match = match &self.engine {
-                Engine::Gpt2 | Engine::InTurn(_) => true,
+                Engine::Known(_) | Engine::InTurn(_) => true,
                 Engine::Regex(engine) => engine.matches_at(text, start)?,
             };
             if is_match { visit(piece) } else { Ok(()) }
