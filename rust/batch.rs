@@ -90,6 +90,9 @@ pub fn chunks(
 /// either side next to each other. So the matches of the whole, each the longest at the first place that has any, are those of
 /// the parts.
 pub fn safe_cut(encoding: &Encoding, special: &Special, text: &str, near: usize) -> Option<usize> {
+    if encoding.route().is_some() {
+        return None;
+    }
     let mut near = near;
     loop {
         let at = encoding.pattern().safe_cut(text, near)?;

@@ -23,6 +23,14 @@ const MOST_SLOTS: usize = 1 << 18;
 impl Slot {
     const LOOK_IT_UP: Slot = Slot([u8::MAX; SLOT]);
 
+    /// Special tokens have none, since they may have to be left out.
+    fn of(vocabulary: &Vocabulary, id: TokenId) -> Self {
+        match vocabulary.token_bytes(id) {
+            Some(token) if vocabulary.kind(id) == Some(Kind::Ordinary) => Slot::new(token),
+            _ => Slot::LOOK_IT_UP,
+        }
+    }
+
     fn new(token: &[u8]) -> Self {
         if token.len() > LONGEST {
             return Slot::LOOK_IT_UP;
@@ -48,7 +56,7 @@ pub struct Decoder {
 impl Decoder {
     pub fn new(vocabulary: &Vocabulary) -> Self {
         let ids = 0..vocabulary.size().min(MOST_SLOTS) as TokenId;
-        let slots = ids.map(|id| vocabulary.ordinary_bytes(id).map_or(Slot::LOOK_IT_UP, Slot::new)).collect();
+        let slots = ids.map(|id| Slot::of(vocabulary, id)).collect();
         Decoder { slots }
     }
 
@@ -69,7 +77,7 @@ impl Decoder {
                 let hole = vocabulary.kind(id).is_some();
                 return Err(Error::TokenId { id: id.to_string(), hole, vocab_size: vocabulary.size() });
             };
-            if !(skip_special && vocabulary.kind(id) == Some(Kind::Special)) {
+            if !(skip_special && vocabulary.kind(id).is_some_and(Kind::is_special)) {
                 bytes.extend_from_slice(token);
             }
             rest = after;

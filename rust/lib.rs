@@ -24,6 +24,7 @@ pub mod merge;
 mod pages;
 pub mod pair_table;
 pub mod pretokenize;
+pub mod route;
 pub mod sink;
 pub mod special;
 pub mod table;

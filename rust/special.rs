@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use daachorse::{DoubleArrayAhoCorasick, DoubleArrayAhoCorasickBuilder, MatchKind};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use memchr::memmem;
 
 use crate::encoding::{MAX_ID, TokenId};
@@ -23,13 +23,13 @@ pub struct SpecialTokens {
     all: Finder,
     /// Bytes that some literal has next to each other, a bit for each pair.
     neighbours: Box<[u64; 1 << 10]>,
-    /// The last choice and its finder: most callers choose the same at every call, and an automaton takes 200 µs to
+    /// The last choice and what came of it: most callers choose the same at every call, and an automaton takes 200 µs to
     /// build, short texts much less. Nobody waits for the lock, as in `encode.rs`.
-    last_choice: Mutex<Option<(Vec<String>, Arc<Finder>)>>,
+    last_choice: Mutex<Option<(Vec<String>, Arc<Chosen>)>>,
 }
 
-/// Finds the literals of some special tokens.
-struct Finder {
+/// Finds the literals of some tokens, and says the number that each was given.
+pub struct Finder {
     /// `None` without literals.
     automaton: Option<DoubleArrayAhoCorasick<TokenId>>,
     /// Bytes of the longest literal.
@@ -47,11 +47,25 @@ pub enum Special {
     /// One is an error.
     Error,
     /// Some become their ids, the others are ordinary text.
-    Some(Box<Chosen>),
+    Some(Arc<Chosen>),
 }
 
 /// Special tokens chosen by [`SpecialTokens::choose`].
-pub struct Chosen(Arc<Finder>);
+pub struct Chosen {
+    finder: Finder,
+    literals: HashSet<String>,
+}
+
+impl Special {
+    /// Whether the special token with this literal becomes its id.
+    pub fn parses(&self, literal: &str) -> bool {
+        match self {
+            Special::Parse | Special::Error => true,
+            Special::Text => false,
+            Special::Some(chosen) => chosen.literals.contains(literal),
+        }
+    }
+}
 
 /// A part of a text: special tokens and what lies between them.
 #[derive(Debug, PartialEq, Eq)]
@@ -113,23 +127,25 @@ impl SpecialTokens {
     }
 
     /// Those of `literals`; the first that is no special token is the error.
-    pub fn choose<'l>(&self, literals: &[&'l str]) -> Result<Chosen, &'l str> {
+    pub fn choose<'l>(&self, literals: &[&'l str]) -> Result<Arc<Chosen>, &'l str> {
         if let Ok(last) = self.last_choice.try_lock()
-            && let Some((choice, finder)) = &*last
+            && let Some((choice, chosen)) = &*last
             && choice == literals
         {
-            return Ok(Chosen(Arc::clone(finder)));
+            return Ok(Arc::clone(chosen));
         }
         let mut chosen = Vec::with_capacity(literals.len());
         for literal in literals {
             chosen.push((*literal, self.id(literal).ok_or(*literal)?));
         }
         // What was part of one automaton makes a smaller one.
-        let finder = Arc::new(Finder::new(chosen).map_err(|_| literals[0])?);
+        let finder = Finder::new(chosen).map_err(|_| literals[0])?;
+        let literals = literals.iter().map(|literal| (*literal).to_owned());
+        let chosen = Arc::new(Chosen { finder, literals: literals.clone().collect() });
         if let Ok(mut last) = self.last_choice.try_lock() {
-            *last = Some((literals.iter().map(|literal| literal.to_string()).collect(), Arc::clone(&finder)));
+            *last = Some((literals.collect(), Arc::clone(&chosen)));
         }
-        Ok(Chosen(finder))
+        Ok(chosen)
     }
 
     /// Calls `visit` with each segment in order; empty ordinary segments are left out.
@@ -143,7 +159,7 @@ impl SpecialTokens {
         let finder = match special {
             Special::Parse | Special::Error => Some(&self.all),
             Special::Text => None,
-            Special::Some(chosen) => Some(&*chosen.0),
+            Special::Some(chosen) => Some(&chosen.finder),
         };
         let mut start = 0;
         while let Some(finder) = finder
@@ -173,7 +189,7 @@ fn place(bytes: [u8; 2]) -> (usize, u64) {
 }
 
 impl Finder {
-    fn new(tokens: Vec<(&str, TokenId)>) -> Result<Self> {
+    pub fn new(tokens: Vec<(&str, u32)>) -> Result<Self> {
         let longest = tokens.iter().map(|(literal, _)| literal.len()).max().unwrap_or(0);
         let Some((first, _)) = tokens.first() else {
             return Ok(Finder { automaton: None, longest, prefix: None });
@@ -187,8 +203,8 @@ impl Finder {
         Ok(Finder { automaton: Some(automaton), longest, prefix })
     }
 
-    /// The first literal from byte `start` on, and its token.
-    fn find(&self, text: &str, start: usize, interrupt: &dyn Interrupt) -> Result<Option<(Range<usize>, TokenId)>> {
+    /// The first literal from byte `start` on, and its number.
+    pub fn find(&self, text: &str, start: usize, interrupt: &dyn Interrupt) -> Result<Option<(Range<usize>, TokenId)>> {
         let Some(automaton) = &self.automaton else { return Ok(None) };
         let bytes = text.as_bytes();
         let mut at = start;
@@ -297,7 +313,7 @@ mod tests {
     fn each_choice_is_its_own() {
         let tokens = SpecialTokens::new(vec![("<a>".into(), 1), ("<b>".into(), 2)]).unwrap();
         for (choice, expected) in [(&["<a>"], 1), (&["<a>"], 1), (&["<b>"], 2), (&["<a>"], 1)] {
-            let special = super::Special::Some(Box::new(tokens.choose(choice).ok().unwrap()));
+            let special = super::Special::Some(tokens.choose(choice).ok().unwrap());
             let mut found = Vec::new();
             let visit = |segment: Segment| {
                 if let Segment::Special(id, _) = segment {

@@ -9,18 +9,18 @@
 //!   when those bytes stand alone. (Where whole pieces are looked up first, those bytes may instead be a
 //!   token.)
 //! - A cut changes no piece but the one it is in and the one before that (whose look-ahead may see the cut), and
-//!   some bytes into a piece it changes neither ([`Pattern::settles_after`]). So only the last pieces within
+//!   some bytes into a piece it mostly changes neither ([`Pattern::is_settled`]). So only the last pieces within
 //!   reach of the limit have candidates, and most of those cost nothing to try.
 //!
-//! The second is proven for GPT-2's pattern, and for any regular one but for the number of bytes. For a
-//! pattern with far-reaching look-arounds it is an assumption; so what is returned is always encoded once more, and
+//! The second is proven for the patterns that have a scanner. For another it is an assumption; so what is returned is always encoded once more, and
 //! a prefix with too many tokens is passed over. There, a longer prefix than the one returned may exist.
 //!
-//! [`Pattern::settles_after`]: crate::pretokenize::Pattern::settles_after
+//! [`Pattern::is_settled`]: crate::pretokenize::Pattern::is_settled
 
 use crate::encode::{Encoder, Session};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::route::Route;
 use crate::sink::{Count, Ends, Sink};
 use crate::special::{Segment, Special};
 
@@ -39,13 +39,15 @@ pub fn truncate<'t>(
     interrupt: &dyn Interrupt,
 ) -> Result<&'t str> {
     let mut session = encoder.session();
+    if let Some(route) = encoder.encoding().route() {
+        return truncate_routed(route, &mut session, text, max_tokens, special, interrupt);
+    }
     let (pieces, ends, is_whole) = walk(encoder, &mut session, text, max_tokens, special, interrupt)?;
     if is_whole && ends.len() <= max_tokens {
         return Ok(text);
     }
     let encoding = encoder.encoding();
     let longest_token = encoding.vocabulary().longest().max(1);
-    let settles_after = encoding.pattern().settles_after();
     let mut at = pieces.len();
     for (token, &cut) in ends.iter().enumerate().rev() {
         while pieces[at - 1].start >= cut {
@@ -57,7 +59,7 @@ pub fn truncate<'t>(
         let piece = &pieces[at - 1];
         let count = match piece.segment {
             None => token + 1,
-            Some(_) if cut - piece.start >= settles_after => {
+            Some(segment) if encoding.pattern().is_settled(&text[segment..cut], piece.start - segment) => {
                 let front = &text.as_bytes()[piece.start..cut];
                 let is_token = front.len() <= longest_token && encoding.whole_piece(front).is_some();
                 if is_token { piece.tokens_before + 1 } else { token + 1 }
@@ -72,12 +74,42 @@ pub fn truncate<'t>(
                 }
                 let mut count = Count(first.tokens_before);
                 encoding.pattern().pieces_from(&text[segment..cut], first.start - segment, |piece| {
-                    session.encode_piece(piece, &mut count, interrupt)
+                    session.encode_piece(piece.as_bytes(), &mut count, interrupt)
                 })?;
                 count.0
             }
         };
         if count <= max_tokens && fits(&mut session, &text[..cut], max_tokens, special, interrupt)? {
+            return Ok(&text[..cut]);
+        }
+    }
+    Ok("")
+}
+
+/// Where a text is changed on its way, by the characters that each token stands for. A cut changes no piece before the
+/// last two, as above. What is changed is kept with where it comes from: 16 bytes for each byte.
+fn truncate_routed<'t>(
+    route: &Route,
+    session: &mut Session,
+    text: &'t str,
+    max_tokens: usize,
+    special: &Special,
+    interrupt: &dyn Interrupt,
+) -> Result<&'t str> {
+    let tokens = route.trace(session, text, special, interrupt)?;
+    if tokens.len() <= max_tokens {
+        return Ok(text);
+    }
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut begins = text.len();
+    for last in tokens.iter().rev() {
+        let (start, end) = last.span;
+        let cut = starts[end];
+        // A token behind the cut may stand for something in front of it.
+        let is_between = cut <= begins;
+        begins = begins.min(starts[start]);
+        let settled = last.before_piece.checked_sub(1).map_or(0, |before| tokens[before].before_piece);
+        if is_between && settled <= max_tokens && fits(session, &text[..cut], max_tokens, special, interrupt)? {
             return Ok(&text[..cut]);
         }
     }
@@ -113,7 +145,7 @@ fn walk(
                     tokens.put_special(id, piece.len());
                     Ok(())
                 }
-                None => session.encode_piece(piece, &mut tokens, interrupt),
+                None => session.encode_piece(piece.as_bytes(), &mut tokens, interrupt),
             }
         };
         match part {

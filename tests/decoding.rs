@@ -28,7 +28,7 @@ fn plain(ids: &[TokenId], skip_special: bool) -> Result<Vec<u8>> {
         let hole = vocabulary.kind(id).is_some();
         let unknown = || Error::TokenId { id: id.to_string(), hole, vocab_size: vocabulary.size() };
         let token = vocabulary.token_bytes(id).ok_or_else(unknown)?;
-        if !(skip_special && vocabulary.kind(id) == Some(Kind::Special)) {
+        if !(skip_special && vocabulary.kind(id).is_some_and(Kind::is_special)) {
             bytes.extend_from_slice(token);
         }
     }

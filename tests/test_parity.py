@@ -1,5 +1,8 @@
 """A smaller sample of `python -m tests.parity`, and that the samples are as many as they should be."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 import bpeline
@@ -38,6 +41,24 @@ def test_built_in(Tokenizer, backend, tmp_path, name):
     subject.peer = lambda text: [0] if text == "b" else [97] if text == "c" else []
     subject.compare(["", "b", "c"])
     assert subject.counts[backend, "mismatches"] == 2  # the harness itself
+
+
+@pytest.mark.skipif("BPELINE_ENCODINGS" not in os.environ, reason="BPELINE_ENCODINGS names no folder of encodings")
+def test_files(Tokenizer, backend, tmp_path):
+    """Qwen's rank file and Mistral's tekken.json, where there is a folder that has them."""
+    pytest.importorskip("tiktoken")
+    pytest.importorskip("mistral_common")
+    folder = Path(os.environ["BPELINE_ENCODINGS"])
+    found = list(encodings.subjects({backend: Tokenizer}, tmp_path, folder, ["qwen", "tekken"]))
+    assert len(found) >= 2
+    for subject in found:
+        subject.compare_tokens()
+        subject.compare(list(samples.usual())[::6])
+        assert subject.mismatches == 0, subject.examples
+        path = tmp_path / f"saved-{subject.name}"
+        tok = subject.ours[backend]
+        tok.save(path, format="tiktoken")
+        assert Tokenizer.load(path) == tok
 
 
 def test_decode(comparison, backend):

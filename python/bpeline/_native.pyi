@@ -38,6 +38,17 @@ class Encoding:
         name: str = "custom",
     ) -> Encoding: ...
     @staticmethod
+    def from_tokenizer_json(
+        source: str,
+        name: str,
+        pattern: str,
+        vocabulary: Mapping[str, int],
+        merges: list[tuple[str, str]],
+        special_tokens: Mapping[str, int],
+        whole_pieces: bool,
+        spec: str | None,
+    ) -> Encoding: ...
+    @staticmethod
     def from_bytes(data: Buffer) -> Encoding: ...
     def to_bytes(self) -> bytes: ...
     def extend(self, special_tokens: Mapping[str, int]) -> Encoding: ...
@@ -53,6 +64,10 @@ class Encoding:
     def vocab_size(self) -> int: ...
     @property
     def fingerprint(self) -> bytes: ...
+    @property
+    def whole_pieces(self) -> bool: ...
+    @property
+    def spec(self) -> str | None: ...
     def token_bytes(self, id: int) -> bytes | None: ...
     def token_to_id(self, token: str | bytes) -> int | None: ...
     def id_to_token(self, id: int) -> str | None: ...
@@ -67,8 +82,22 @@ class Core:
     def encoding(self) -> Encoding: ...
     @property
     def cache_bytes(self) -> int: ...
-    def encode(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> list[int]: ...
-    def encode_array(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> TokenArray: ...
+    def encode(
+        self,
+        text: Text,
+        *,
+        special: Special = "parse",
+        errors: Errors = "strict",
+        add_special_tokens: bool = False,
+    ) -> list[int]: ...
+    def encode_array(
+        self,
+        text: Text,
+        *,
+        special: Special = "parse",
+        errors: Errors = "strict",
+        add_special_tokens: bool = False,
+    ) -> TokenArray: ...
     def encode_batch(
         self,
         texts: Iterable[Text],
@@ -76,6 +105,7 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> list[list[int]]: ...
     def _encode_ragged(
         self,
@@ -84,9 +114,15 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> tuple[TokenArray, NDArray[np.int64]]: ...
     def encode_with_spans(
-        self, text: Text, *, special: Special = "parse", errors: Errors = "strict"
+        self,
+        text: Text,
+        *,
+        special: Special = "parse",
+        errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> tuple[list[int], NDArray[np.int64]]: ...
     def encode_batch_with_spans(
         self,
@@ -95,8 +131,16 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> list[tuple[list[int], NDArray[np.int64]]]: ...
-    def count(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> int: ...
+    def count(
+        self,
+        text: Text,
+        *,
+        special: Special = "parse",
+        errors: Errors = "strict",
+        add_special_tokens: bool = False,
+    ) -> int: ...
     def count_batch(
         self,
         texts: Iterable[Text],
@@ -104,6 +148,7 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> NDArray[np.int64]: ...
     def truncate(
         self, text: Text, max_tokens: int, *, special: Special = "parse", errors: Errors = "strict"

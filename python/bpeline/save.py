@@ -11,12 +11,13 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 from ._reference.messages import quote
 from ._reference.stages import PATTERNS, merge, splits
 from .errors import EncodingFileError
 from .sources import SETTINGS, in_folder
+from .tokenizer_json.writer import CannotSay, write
 
 if TYPE_CHECKING:
     from ._native import Encoding
@@ -26,6 +27,8 @@ Format: TypeAlias = Literal["gpt2", "tokenizer.json", "tiktoken"]
 
 def save(encoding: "Encoding", folder: Path, format: Format) -> list[Path]:
     """Writes the files of a format; see `Tokenizer.save`."""
+    if format in ("gpt2", "tiktoken") and (encoding.spec or (encoding.whole_pieces and encoding.merges() is not None)):
+        _refuse(encoding, format, 'it does more than special tokens and one pattern; save it as "tokenizer.json"')
     match format:
         case "gpt2":
             files = _gpt2(encoding)
@@ -97,36 +100,10 @@ def _gpt2(encoding: "Encoding") -> dict[str, str]:
 
 
 def _tokenizer_json(encoding: "Encoding") -> dict[str, str]:
-    merges = _pair_merges(encoding, "tokenizer.json")
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    pre_tokenizer: dict[str, Any] = byte_level
-    if encoding.pattern != PATTERNS["gpt2"]:
-        split = {"type": "Split", "pattern": {"Regex": encoding.pattern}, "behavior": "Isolated", "invert": False}
-        pre_tokenizer = {"type": "Sequence", "pretokenizers": [split, byte_level | {"use_regex": False}]}
-    added = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    content = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [{"id": id, "content": literal, **added} for literal, id in encoding.special_tokens.items()],
-        "normalizer": None,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": byte_level,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            # With the special tokens: there tokenizers looks up the ids of added tokens.
-            "vocab": _vocabulary(encoding, "tokenizer.json"),
-            "merges": [f"{left} {right}" for left, right in merges],
-        },
-    }
-    return {"tokenizer.json": json.dumps(content, ensure_ascii=False, indent=2)}
+    try:
+        return {"tokenizer.json": write(encoding)}
+    except CannotSay as reason:
+        _refuse(encoding, "tokenizer.json", str(reason))
 
 
 def _tiktoken(encoding: "Encoding") -> dict[str, str]:

@@ -5,6 +5,7 @@
 | gpt2 | vocab.json and merges.txt |
 | tiktoken | NAME.tiktoken, or tokenizer.model where that is one (Llama 3's); as a file, any NAME.model |
 | tekken | a .json file that has "tekken" in its name |
+| tokenizer.json | any other .json file; in a folder, one of that name, which goes before the pair of files |
 
 `save` writes a bpeline.json beside files that do not say all. It names those files too, so that of several in
 a folder the right ones are read.
@@ -14,18 +15,23 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
+from . import tokenizer_json
 from ._backend import Encoding
 from ._reference import files
 from ._reference.builtin import RECIPES
 from .errors import EncodingFileError
 from .tekken import read_tekken
 
-Kind: TypeAlias = Literal["gpt2", "tiktoken", "tekken"]
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+Kind: TypeAlias = Literal["gpt2", "tiktoken", "tekken", "tokenizer.json"]
 
 PAIR = ("vocab.json", "merges.txt")
 SETTINGS = "bpeline.json"
+TOKENIZER_JSON = "tokenizer.json"
 
 
 class Settings(NamedTuple):
@@ -47,7 +53,7 @@ class Source(NamedTuple):
 
 def read(
     make: type[Encoding],
-    source: str | os.PathLike[str],
+    source: Any,
     merges: str | os.PathLike[str] | None,
     pattern: str | None,
     special_tokens: Mapping[str, int] | None,
@@ -74,6 +80,47 @@ def read(
                 own_special_tokens if special_tokens is None else special_tokens,
                 settings.name or path.stem,
             )
+        case "tokenizer.json":
+            if pattern is not None or special_tokens is not None:
+                raise ValueError(f"{path}: a tokenizer.json has its own pattern and special tokens")
+            name = settings.name or (path.parent.name if path.name == TOKENIZER_JSON else path.stem) or "custom"
+            return _of_tokenizer_json(make, files.text(paths[0], files.read(paths[0])), paths[0], name)
+
+
+class LiveTokenizer(Protocol):
+    """A `tokenizers.Tokenizer`; or a fast tokenizer of transformers, whose `backend_tokenizer` is one."""
+
+    def to_str(self) -> str: ...
+
+
+def read_live(make: type[Encoding], tokenizer: Any) -> Encoding:
+    """The encoding of a live tokenizer, as it is now."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    kind = type(tokenizer).__name__
+    name = str(getattr(tokenizer, "name_or_path", "") or "custom")
+    return _of_tokenizer_json(make, backend.to_str(), kind, os.path.basename(name.rstrip("/")))
+
+
+def _of_tokenizer_json(make: type[Encoding], text: str, source: str, name: str) -> Encoding:
+    contents = tokenizer_json.read(text, source)
+    try:
+        return make.from_tokenizer_json(source, name, *contents)
+    except EncodingFileError as error:
+        message = str(error)
+        raise EncodingFileError(message if message.startswith(source) else f"{source}: {message}") from None
+
+
+def is_live(source: Any) -> "TypeGuard[LiveTokenizer]":
+    """Whether `read_live` is for it."""
+    return hasattr(getattr(source, "backend_tokenizer", source), "to_str")
+
+
+def pre_tokenizer(encoding: Encoding) -> str | None:
+    """The JSON of what cuts an encoding's texts, if that is no pattern."""
+    spec = json.loads(encoding.spec) if encoding.spec else None
+    if spec is None or spec["stages"] is None:
+        return None
+    return json.dumps(spec["file"]["pre_tokenizer"], ensure_ascii=False)
 
 
 def kind_of(name: str) -> Kind | None:
@@ -82,18 +129,22 @@ def kind_of(name: str) -> Kind | None:
         return "tiktoken"
     if name.endswith(".json") and "tekken" in name.lower():
         return "tekken"
+    if name.endswith(".json") and name not in (PAIR[0], SETTINGS):
+        return "tokenizer.json"
     return None
 
 
 def in_folder(folder: str) -> Iterator[Source]:
     """All that could be loaded from a folder."""
     names = sorted(os.listdir(folder))
-    if set(PAIR) <= set(names):
+    if TOKENIZER_JSON in names:
+        yield Source("tokenizer.json", [os.path.join(folder, TOKENIZER_JSON)])
+    elif set(PAIR) <= set(names):
         yield Source("gpt2", [os.path.join(folder, name) for name in PAIR])
     for name in names:
         # A tokenizer.model beside other files is mostly SentencePiece's.
         kind = None if name.endswith(".model") and len(names) > 1 else kind_of(name)
-        if kind is not None:
+        if kind is not None and kind != "tokenizer.json":
             yield Source(kind, [os.path.join(folder, name)])
 
 
@@ -132,8 +183,8 @@ def _refuse(path: str) -> NoReturn:
         missing = PAIR[1 - PAIR.index(here[0])]
         raise EncodingFileError(f"{path}: {missing} is missing beside {here[0]}")
     raise EncodingFileError(
-        f'{path}: expected vocab.json with merges.txt (load("vocab.json", "merges.txt")), a .tiktoken file, a '
-        "tekken.json, or a folder that holds one of them; other formats cannot be read yet"
+        f'{path}: expected vocab.json with merges.txt (load("vocab.json", "merges.txt")), a tokenizer.json, a '
+        ".tiktoken file, a tekken.json, or a folder that holds one of them; other formats cannot be read yet"
     )
 
 

@@ -11,6 +11,7 @@ from ._backend import Core, Encoding
 from ._reference.builtin import RECIPES
 from ._types import Errors, Special, Text
 from .save import Format, save
+from .sources import LiveTokenizer
 from .streaming import StreamDecoder
 from .token_batch import TokenBatch
 
@@ -61,7 +62,7 @@ class Methods(_Base):
     @classmethod
     def load(
         cls,
-        source: str | os.PathLike[str],
+        source: "str | os.PathLike[str] | LiveTokenizer",
         merges: str | os.PathLike[str] | None = None,
         *,
         pattern: str | None = None,
@@ -77,6 +78,10 @@ class Methods(_Base):
           It does not say the pattern and the special tokens (none unless given); only those that OpenAI published
           for the built-in encodings are known by their content.
         - `load("tekken.json")`: Mistral's file.
+        - `load("tokenizer.json")`: the file of Hugging Face tokenizers, as far as it is byte-level BPE; in a folder, such
+          as the snapshot of a repository, it goes before vocab.json and merges.txt. Its truncation and padding are left to the
+          caller. What is not done exactly as tokenizers 0.23 does it is an error that names it.
+        - `load(tokenizer)`: a live `tokenizers.Tokenizer` or fast tokenizer of transformers, as it is now.
 
         `pattern` is a regular expression or the name of one, and `special_tokens` maps literals to ids. A folder that
         holds one kind of these files is loaded as that. It may also hold a bpeline.json, as `save` writes it, with what
@@ -84,12 +89,14 @@ class Methods(_Base):
         cache. It changes no ids.
 
         Raises `EncodingFileError` for any fault in a file, `FileNotFoundError` where there is nothing, and `ValueError`
-        for options that a built-in encoding does not take.
+        for options that a built-in encoding or a tokenizer.json does not take.
 
         >>> import bpeline
         >>> bpeline.load("gpt2").vocab_size
         50257
         """
+        if sources.is_live(source):
+            return cls(sources.read_live(cls._Encoding, source), cache_bytes=cache_bytes)
         if merges is None and source in RECIPES:
             if pattern is not None or special_tokens is not None:
                 raise ValueError(
@@ -163,7 +170,8 @@ class Methods(_Base):
 
         - "gpt2": vocab.json and merges.txt, and a bpeline.json if the pattern or the special tokens are not GPT-2's.
           `load(folder)` reads them.
-        - "tokenizer.json": one file for Hugging Face tokenizers.
+        - "tokenizer.json": one file for Hugging Face tokenizers. Of an encoding that came from one, it has the same
+          normalizer, pre-tokenizer, post-processor and decoder; truncation and padding are none.
         - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens. (Text that
           the pattern does not match is dropped by tiktoken, not by bpeline.)
 
@@ -197,6 +205,7 @@ class Methods(_Base):
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> TokenBatch:
         """The token ids of all texts in one flat array, with where each begins: the form for many texts.
 
@@ -207,7 +216,10 @@ class Methods(_Base):
         >>> batch.tokens, batch.offsets
         (array([31373,   995, 31373], dtype=uint16), array([0, 2, 3]))
         """
-        return TokenBatch(*self._encode_ragged(texts, threads=threads, special=special, errors=errors))
+        ragged = self._encode_ragged(
+            texts, threads=threads, special=special, errors=errors, add_special_tokens=add_special_tokens
+        )
+        return TokenBatch(*ragged)
 
     def decoder(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> StreamDecoder:
         """A decoder that takes one id at a time and never gives out half a character. Options as those of `decode`.
@@ -276,7 +288,7 @@ class Methods(_Base):
 
     @property
     def special_tokens(self) -> dict[str, int]:
-        """The special tokens, literal -> id.
+        """The special tokens, literal -> id. (Added tokens that a tokenizer.json does not call special are not among them.)
 
         >>> import bpeline
         >>> bpeline.load("gpt2").special_tokens
@@ -298,11 +310,13 @@ class Methods(_Base):
     def pattern(self) -> str:
         """The regular expression that cuts text into pieces; merges never cross one.
 
+        A tokenizer.json may cut in ways that no expression says: then this is its pre-tokenizer, as JSON.
+
         >>> import bpeline
         >>> bpeline.load("gpt2").pattern.split("|")[-1]
         '\\\\s+'
         """
-        return self.encoding.pattern
+        return sources.pre_tokenizer(self.encoding) or self.encoding.pattern
 
     @property
     def name(self) -> str:

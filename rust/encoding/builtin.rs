@@ -37,7 +37,7 @@ pub struct Recipe {
     /// Of pairs, or of the bytes of tokens.
     ranks_pairs: bool,
     /// Its name.
-    pub pattern: &'static str,
+    pattern: &'static str,
     special_tokens: &'static [(&'static str, TokenId)],
     /// The ids N of the special tokens `<|reserved_N|>`.
     reserved: &'static [Range<TokenId>],
@@ -144,7 +144,7 @@ pub fn load(name: &str) -> Result<Encoding> {
     let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == name) else {
         return Err(Error::file(format!("no built-in encoding is called \"{name}\" (built in: {})", names())));
     };
-    Ok(Encoding { is_builtin: true, ..recipe.make()? })
+    Ok(Encoding { is_builtin: true, ..recipe.make(recipe.name, None, None)? })
 }
 
 /// The built-in encoding whose published rank file has this SHA-256.
@@ -154,7 +154,13 @@ pub fn of_rank_file(sha256: &[u8]) -> Option<&'static Recipe> {
 }
 
 impl Recipe {
-    fn make(&self) -> Result<Encoding> {
+    /// The encoding, but for a name, a pattern and special tokens that are others.
+    pub fn make(
+        &self,
+        name: &str,
+        pattern: Option<String>,
+        special_tokens: Option<Vec<(String, TokenId)>>,
+    ) -> Result<Encoding> {
         let count = 256 + self.pairs.iter().map(|pairs| pairs.len()).sum::<usize>();
         let mut tokens = Tokens::with_capacity(count, count * BYTES_OF_A_TOKEN);
         let mut rules = Vec::with_capacity(count);
@@ -168,19 +174,19 @@ impl Recipe {
             }
         }
         let parts = Parts {
-            name: self.name.to_owned(),
-            pattern: self.pattern.to_owned(),
+            name: name.to_owned(),
+            pattern: pattern.unwrap_or_else(|| self.pattern.to_owned()),
             tokens,
             rules: match self.ranks_pairs {
                 true => Rules::Pairs(rules.iter().map(Rule::pair).collect()),
                 false => Rules::TokenBytes,
             },
-            special_tokens: self.special_tokens(),
+            special_tokens: special_tokens.unwrap_or_else(|| self.special_tokens()),
         };
         Encoding::with_rules(self.name, parts, rules)
     }
 
-    pub fn special_tokens(&self) -> Vec<(String, TokenId)> {
+    fn special_tokens(&self) -> Vec<(String, TokenId)> {
         let named = self.special_tokens.iter().map(|&(literal, id)| (literal.to_owned(), id));
         let reserved = self.reserved.iter().cloned().flatten();
         named.chain(reserved.map(|id| (format!("<|reserved_{id}|>"), id))).collect()

@@ -3,19 +3,26 @@
 //! ```text
 //! "bpeline encoding 1\n"  SHA-256 of the body  body
 //! body: name, pattern     each u32 length + UTF-8
-//!       u8 kind           0: pairs are ranked, 1: token bytes are
+//!       u8 kind           0: pairs are ranked, 1: token bytes are, 2: pairs are, and whole pieces are looked up first
+//!                         4 more if this comes next:
+//!       u32 length + UTF-8                           what else there is (`route/spec.rs`)
 //!       u32 n, n × (u32 id, u32 length + UTF-8)      special tokens by (id, literal)
 //!       u32 n, n × (u32 id, u32 length + bytes)      ordinary tokens by id
-//!       u32 n, n × (u32 left id, u32 right id)       kind 0 only: rules in rank order
+//!       u32 n, n × (u32 left id, u32 right id)       kinds 0 and 2: rules in rank order
 //! ```
 //! Numbers are little-endian.
 
 use sha2::{Digest, Sha256};
 
-use super::{Encoding, Parts, Rules, TokenId, Tokens};
+use super::{Beyond, Encoding, Parts, Rules, TokenId, Tokens};
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"bpeline encoding 1\n";
+
+const PAIRS: u8 = 0;
+const TOKEN_BYTES: u8 = 1;
+const WHOLE_PIECES: u8 = 2;
+const HAS_SPEC: u8 = 4;
 
 /// Begins the message of every fault.
 const SOURCE: &str = "encoding data";
@@ -38,7 +45,12 @@ fn nameless_body(encoding: &Encoding) -> Vec<u8> {
         Rules::Pairs(merges) => Some(merges),
         Rules::TokenBytes => None,
     };
-    body.push(merges.is_none() as u8);
+    let Beyond { whole_pieces, spec } = encoding.beyond();
+    let kind = if merges.is_none() { TOKEN_BYTES } else { PAIRS | if *whole_pieces { WHOLE_PIECES } else { 0 } };
+    body.push(kind | if spec.is_some() { HAS_SPEC } else { 0 });
+    if let Some(spec) = spec {
+        put_block(&mut body, spec.as_bytes());
+    }
     put_number(&mut body, encoding.special_tokens().len());
     for (literal, id) in encoding.special_tokens().iter() {
         put_number(&mut body, id as usize);
@@ -75,8 +87,8 @@ pub fn from_bytes(data: &[u8]) -> Result<Encoding> {
     };
     match rest.split_first_chunk::<32>() {
         Some((checksum, body)) if Sha256::digest(body).as_slice() == checksum => {
-            let parts = read_parts(body).ok_or_else(|| Error::file(format!("{SOURCE}: damaged")))?;
-            Encoding::new(SOURCE, parts).map_err(|error| match error {
+            let (parts, beyond) = read_parts(body).ok_or_else(|| Error::file(format!("{SOURCE}: damaged")))?;
+            Encoding::with_more(SOURCE, parts, beyond).map_err(|error| match error {
                 Error::EncodingFile(message) if !message.starts_with(SOURCE) => {
                     Error::file(format!("{SOURCE}: {message}"))
                 }
@@ -87,11 +99,12 @@ pub fn from_bytes(data: &[u8]) -> Result<Encoding> {
     }
 }
 
-fn read_parts(body: &[u8]) -> Option<Parts> {
+fn read_parts(body: &[u8]) -> Option<(Parts, Beyond)> {
     let mut reader = Reader(body);
     let name = reader.text()?;
     let pattern = reader.text()?;
     let kind = reader.take(1)?[0];
+    let spec = if kind & HAS_SPEC != 0 { Some(reader.text()?) } else { None };
     let mut special_tokens = Vec::new();
     for _ in 0..reader.number()? {
         let id = reader.number()?;
@@ -102,18 +115,19 @@ fn read_parts(body: &[u8]) -> Option<Parts> {
         let id = reader.number()?;
         tokens.push(id, reader.block()?);
     }
-    let rules = match kind {
-        0 => {
+    let rules = match kind & !HAS_SPEC {
+        PAIRS | WHOLE_PIECES => {
             let mut merges = Vec::new();
             for _ in 0..reader.number()? {
                 merges.push((reader.number()?, reader.number()?));
             }
             Rules::Pairs(merges)
         }
-        1 => Rules::TokenBytes,
+        TOKEN_BYTES => Rules::TokenBytes,
         _ => return None,
     };
-    reader.0.is_empty().then_some(Parts { name, pattern, tokens, rules, special_tokens })
+    let beyond = Beyond { whole_pieces: kind & WHOLE_PIECES != 0, spec };
+    reader.0.is_empty().then_some((Parts { name, pattern, tokens, rules, special_tokens }, beyond))
 }
 
 /// Reads from the front; `None` past the end.

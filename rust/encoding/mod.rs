@@ -1,6 +1,6 @@
 //! All that fixes the ids: vocabulary, merge rules, pattern and special tokens.
 //!
-//! Every source ([`gpt2_files`], [`tiktoken_file`], [`ranks`], [`builtin`], [`data`]) gathers [`Parts`] and goes through
+//! Every source ([`gpt2_files`], [`tiktoken_file`], [`tokenizer_json`], [`ranks`], [`builtin`], [`data`]) gathers [`Parts`] and goes through
 //! the one gate [`Encoding::new`], which checks whatever would make an encoder panic or lose text.
 //! Sources check more on their own, because they know the line; those that have looked up all that the gate would
 //! have to hash again come in by [`Encoding::with_rules`]. An `Encoding` is immutable.
@@ -11,6 +11,7 @@ mod file;
 pub mod gpt2_files;
 pub mod ranks;
 pub mod tiktoken_file;
+pub mod tokenizer_json;
 mod tokens;
 pub mod vocabulary;
 
@@ -19,8 +20,12 @@ use std::sync::OnceLock;
 use hashbrown::{HashMap, HashSet};
 
 use crate::error::{Error, Result, quote, show_bytes};
+use crate::interrupt::Never;
+use crate::merge::Merger;
 use crate::pair_table::{MOST_SYMBOLS, PairTable};
 use crate::pretokenize::Pattern;
+use crate::route::Route;
+use crate::route::spec::{self, Around, Spec};
 use crate::special::SpecialTokens;
 pub use file::File;
 pub use tokens::Tokens;
@@ -79,6 +84,15 @@ pub struct Parts {
     pub special_tokens: Vec<(String, TokenId)>,
 }
 
+/// What a `tokenizer.json` may say beyond [`Parts`].
+#[derive(Default)]
+pub struct Beyond {
+    /// Whether a piece that is a token is looked up whole before any merge, though pairs are ranked (`ignore_merges`).
+    pub whole_pieces: bool,
+    /// See [`spec`]; `None` if there is nothing to say.
+    pub spec: Option<String>,
+}
+
 pub struct Encoding {
     name: String,
     is_builtin: bool,
@@ -87,29 +101,45 @@ pub struct Encoding {
     byte_ids: [TokenId; 256],
     rules: Rules,
     pairs: PairTable,
+    /// Where pieces are looked up before any merge, the tokens that no merges make of their bytes: of all others it does
+    /// not matter.
+    unmade: HashMap<Box<[u8]>, TokenId>,
     special_tokens: SpecialTokens,
+    /// Tokens that are neither made by merges nor special.
+    literals: HashMap<String, TokenId>,
+    route: Option<Box<Route>>,
+    around: Option<Around>,
+    beyond: Beyond,
     fingerprint: OnceLock<[u8; 32]>,
 }
 
 impl Encoding {
     /// `source` begins the message of an error.
     pub fn new(source: &str, parts: Parts) -> Result<Self> {
-        Encoding::build(source, parts, None)
+        Encoding::build(source, parts, None, Beyond::default())
+    }
+
+    /// An encoding of which there is more to say than its parts.
+    pub fn with_more(source: &str, parts: Parts, beyond: Beyond) -> Result<Self> {
+        Encoding::build(source, parts, None, beyond)
     }
 
     /// From a source that has seen that no two tokens have the same bytes, and knows all rules: where token bytes are
-    /// ranked, the one of each token that can be met, by the tokens' ranks.
+    /// ranked, the one that makes each token of more than one byte, by the tokens' ranks.
     fn with_rules(source: &str, parts: Parts, rules: Vec<Rule>) -> Result<Self> {
-        Encoding::build(source, parts, Some(rules))
+        Encoding::build(source, parts, Some(rules), Beyond::default())
     }
 
-    fn build(source: &str, parts: Parts, known: Option<Vec<Rule>>) -> Result<Self> {
+    fn build(source: &str, parts: Parts, known: Option<Vec<Rule>>, beyond: Beyond) -> Result<Self> {
         let Parts { name, pattern, tokens, rules, special_tokens } = parts;
         let pattern = Pattern::new(&pattern)?;
         let special_tokens = SpecialTokens::new(special_tokens)?;
-        let vocabulary = Vocabulary::new(source, &tokens, &special_tokens)?;
+        let spec = beyond.spec.as_deref().map(Spec::read).transpose()?;
+        let literals = spec.as_ref().map(Spec::literals);
+        let vocabulary = Vocabulary::new(source, &tokens, &special_tokens, literals.as_deref())?;
+        let literals = literals.unwrap_or_default().into_iter().collect();
         drop(tokens);
-        if known.is_none() || rules == Rules::TokenBytes {
+        if known.is_none() {
             vocabulary.check_distinct(source)?;
         }
         let byte_ids = byte_ids(source, &vocabulary)?;
@@ -121,17 +151,38 @@ impl Encoding {
             rules.iter().for_each(|rule| pairs.insert(rule.left, rule.right, rule.makes));
             pairs
         };
-        let pairs = match (&rules, known) {
+        let (pairs, unmade) = match (&rules, known) {
             (Rules::TokenBytes, None) => ranks::pair_table(&vocabulary, &byte_ids),
-            (Rules::TokenBytes, Some(rules)) => pair_table(&rules),
+            (Rules::TokenBytes, Some(rules)) => (pair_table(&rules), vec![]),
             (Rules::Pairs(merges), known) => {
                 let rules = known.map_or_else(|| pair_rules(source, &vocabulary, merges), Ok)?;
-                pair_table(&one_a_token(rules, &vocabulary, &byte_ids))
+                let pairs = pair_table(&one_a_token(rules, &vocabulary, &byte_ids));
+                let unmade = if beyond.whole_pieces { unmade(&vocabulary, &pairs) } else { vec![] };
+                (pairs, unmade)
             }
         };
+        let bytes_of = |id| vocabulary.ordinary_bytes(id).unwrap_or_default().into();
+        let unmade = unmade.into_iter().map(|id| (bytes_of(id), id)).collect();
+        let route = spec.as_ref().map(Route::new).transpose()?.flatten().map(Box::new);
+        let around = spec.and_then(|spec| spec.around);
         let fingerprint = OnceLock::new();
         let is_builtin = false;
-        Ok(Encoding { name, is_builtin, pattern, vocabulary, byte_ids, rules, pairs, special_tokens, fingerprint })
+        Ok(Encoding {
+            name,
+            is_builtin,
+            pattern,
+            vocabulary,
+            byte_ids,
+            rules,
+            pairs,
+            unmade,
+            special_tokens,
+            literals,
+            route,
+            around,
+            beyond,
+            fingerprint,
+        })
     }
 
     /// The same encoding with more special tokens, of new ids; one given again must keep its id.
@@ -140,6 +191,10 @@ impl Encoding {
         let mut owners: HashMap<TokenId, String> =
             all.iter().rev().map(|(literal, id)| (*id, literal.clone())).collect();
         for (literal, id) in special_tokens {
+            if let Some(old) = self.literals.get(literal) {
+                let literal = quote(literal);
+                return Err(Error::file(format!("{literal} is an added token already, with the id {old}")));
+            }
             let fault = match (self.special_tokens.id(literal), owners.get(id)) {
                 (Some(old), _) if old == *id => continue,
                 (Some(old), _) => format!("but it has {old} already"),
@@ -153,7 +208,10 @@ impl Encoding {
             };
             return Err(Error::file(format!("special token {} has the id {id}, {fault}", quote(literal))));
         }
-        Encoding::new("extend", Parts { special_tokens: all, ..self.parts() })
+        let new = &all[self.special_tokens.len()..];
+        let spec = self.beyond.spec.as_ref().map(|spec| spec::extended(spec, new)).transpose()?;
+        let beyond = Beyond { spec, whole_pieces: self.beyond.whole_pieces };
+        Encoding::with_more("extend", Parts { special_tokens: all, ..self.parts() }, beyond)
     }
 
     /// What this encoding was made from.
@@ -187,6 +245,26 @@ impl Encoding {
         &self.special_tokens
     }
 
+    /// The id of a token that is neither made by merges nor special.
+    pub fn literal_id(&self, literal: &str) -> Option<TokenId> {
+        self.literals.get(literal).copied()
+    }
+
+    /// The way of a text, where it is not the usual one.
+    pub fn route(&self) -> Option<&Route> {
+        self.route.as_deref()
+    }
+
+    /// What `add_special_tokens` puts around a text.
+    pub fn around(&self) -> Option<&Around> {
+        self.around.as_ref()
+    }
+
+    /// What there is to say beyond its parts.
+    pub fn beyond(&self) -> &Beyond {
+        &self.beyond
+    }
+
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -200,11 +278,17 @@ impl Encoding {
         &self.byte_ids
     }
 
+    /// The token that a whole piece is, where the encoding looks pieces up before merging and merges would not make it.
+    #[inline]
+    pub fn unmade_piece(&self, piece: &[u8]) -> Option<TokenId> {
+        if self.unmade.is_empty() { None } else { self.unmade.get(piece).copied() }
+    }
+
     /// The token that a whole piece is, where the encoding looks pieces up before merging.
     pub fn whole_piece(&self, piece: &[u8]) -> Option<TokenId> {
         match self.rules {
-            Rules::Pairs(_) => None,
-            Rules::TokenBytes => self.vocabulary.id(piece),
+            Rules::Pairs(_) if !self.beyond.whole_pieces => None,
+            _ => self.vocabulary.id(piece),
         }
     }
 
@@ -226,6 +310,13 @@ fn byte_ids(source: &str, vocabulary: &Vocabulary) -> Result<[TokenId; 256]> {
         ids[byte] = id.ok_or_else(|| Error::file(format!("{source}: the byte 0x{byte:02x} has no token")))?;
     }
     Ok(ids)
+}
+
+/// The tokens that no merges make of their bytes.
+fn unmade(vocabulary: &Vocabulary, pairs: &PairTable) -> Vec<TokenId> {
+    let mut merger = Merger::default();
+    let mut is_made = |id, bytes| matches!(merger.merge(pairs, bytes, &Never), Ok(&[made]) if made == id);
+    vocabulary.ordinary().filter(|(id, bytes)| !is_made(*id, bytes)).map(|(id, _)| id).collect()
 }
 
 fn pair_rules(source: &str, vocabulary: &Vocabulary, merges: &[(TokenId, TokenId)]) -> Result<Vec<Rule>> {

@@ -67,8 +67,9 @@ pub fn from_ranks(
 const LONG: usize = 64;
 
 /// The one way to split each token into two that merging can meet (`rust/DESIGN.md`, the lemma on splits): the last
-/// two symbols of its own bytes. They are shorter than the token, and so are all that come before them.
-pub(super) fn pair_table(vocabulary: &Vocabulary, byte_ids: &[TokenId; 256]) -> PairTable {
+/// two symbols of its own bytes. They are shorter than the token, and so are all that come before them. And the tokens of which
+/// more than two symbols are left, so that no merges make them.
+pub(super) fn pair_table(vocabulary: &Vocabulary, byte_ids: &[TokenId; 256]) -> (PairTable, Vec<TokenId>) {
     // By length: each in its place of these, and the long ones sorted.
     let mut by_length = vec![Vec::new(); LONG + 1];
     for (id, bytes) in vocabulary.ordinary().filter(|(_, bytes)| bytes.len() > 1) {
@@ -77,12 +78,13 @@ pub(super) fn pair_table(vocabulary: &Vocabulary, byte_ids: &[TokenId; 256]) -> 
     by_length[LONG].sort_unstable();
     let by_rank = vocabulary.ordinary().filter(|(_, bytes)| bytes.len() > 1).map(|(id, _)| id);
     let mut pairs = PairTable::new(by_rank, byte_ids, vocabulary);
-    let mut merger = Merger::default();
+    let (mut merger, mut unmade) = (Merger::default(), Vec::new());
     for (_, id) in by_length.into_iter().flatten() {
         let bytes = vocabulary.ordinary_bytes(id).unwrap_or_default();
-        if let Ok(&[left, right]) = merger.merge(&pairs, bytes, &Never) {
-            pairs.insert(left, right, id);
+        match merger.merge(&pairs, bytes, &Never) {
+            Ok(&[left, right]) => pairs.insert(left, right, id),
+            _ => unmade.push(id),
         }
     }
-    pairs
+    (pairs, unmade)
 }

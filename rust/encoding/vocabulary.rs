@@ -18,6 +18,20 @@ pub enum Kind {
     Hole,
     Ordinary,
     Special,
+    /// Special, and made by merges too.
+    SpecialOrdinary,
+    /// Neither made by merges nor special; its bytes are its literal.
+    Literal,
+}
+
+impl Kind {
+    pub fn is_special(self) -> bool {
+        matches!(self, Kind::Special | Kind::SpecialOrdinary)
+    }
+
+    fn is_ordinary(self) -> bool {
+        matches!(self, Kind::Ordinary | Kind::SpecialOrdinary)
+    }
 }
 
 /// Zeros behind the last token, so that a copy of a token's first bytes may have this length whatever the token's.
@@ -33,7 +47,7 @@ pub struct Vocabulary {
     starts: Vec<u32>,
     kinds: Vec<Kind>,
     longest: usize,
-    /// There from the start where encoding asks for it (rank files): no thread that encodes waits for one that makes it.
+    /// Made when it is first asked for; encoding does not.
     index: OnceLock<Index>,
 }
 
@@ -45,8 +59,19 @@ struct Index {
 
 impl Vocabulary {
     /// Each id has one token; that each token has one id is seen by [`Vocabulary::check_distinct`].
-    pub(super) fn new(source: &str, tokens: &Tokens, specials: &SpecialTokens) -> Result<Self> {
-        let highest = tokens.ids().iter().copied().chain(specials.iter().map(|(_, id)| id)).max();
+    ///
+    /// `others` are tokens that are neither. `None` says that there can be none, and that no special token is an ordinary
+    /// one too.
+    pub(super) fn new(
+        source: &str,
+        tokens: &Tokens,
+        specials: &SpecialTokens,
+        others: Option<&[(String, TokenId)]>,
+    ) -> Result<Self> {
+        let may_share = others.is_some();
+        let others = others.unwrap_or_default().iter().map(|(literal, id)| (literal.as_str(), *id));
+        let literals: Vec<(&str, TokenId)> = specials.iter().chain(others).collect();
+        let highest = tokens.ids().iter().copied().chain(literals.iter().map(|(_, id)| *id)).max();
         let size = match highest {
             Some(id) if id > MAX_ID => {
                 return Err(Error::file(format!("{source}: a token has the id {id}, expected at most {MAX_ID}")));
@@ -70,30 +95,32 @@ impl Vocabulary {
             *kind = Kind::Ordinary;
             places[id as usize] = place;
         }
-        let literals: Vec<&str> = specials.iter().map(|(literal, _)| literal).collect();
-        for ((literal, id), place) in specials.iter().zip(0..) {
-            match kinds[id as usize] {
-                Kind::Hole => {
-                    kinds[id as usize] = Kind::Special;
-                    places[id as usize] = place;
-                }
-                Kind::Special => {} // two literals may share an id: the first is its text
-                Kind::Ordinary => {
-                    let token = show_bytes(tokens.get(places[id as usize] as usize).1);
-                    let literal = quote(literal);
+        for (&(literal, id), place) in literals.iter().zip(0..) {
+            let is_special = (place as usize) < specials.len();
+            let kind = &mut kinds[id as usize];
+            if *kind == Kind::Hole {
+                *kind = if is_special { Kind::Special } else { Kind::Literal };
+                places[id as usize] = place;
+            } else if kind.is_ordinary() {
+                let token = tokens.get(places[id as usize] as usize).1;
+                if !may_share || token != literal.as_bytes() {
+                    let (token, literal) = (show_bytes(token), quote(literal));
                     let message =
                         format!("special token {literal} has the id {id}, which the token {token} has already");
                     return Err(Error::file(message));
                 }
-            }
+                if is_special {
+                    *kind = Kind::SpecialOrdinary;
+                }
+            } // two literals may share an id: the first is its text
         }
 
-        let total = tokens.total() + literals.iter().map(|literal| literal.len()).sum::<usize>();
+        let total = tokens.total() + literals.iter().map(|(literal, _)| literal.len()).sum::<usize>();
         if total > MOST_BYTES {
             let message = format!("{source}: the tokens have {total} bytes together, expected at most {MOST_BYTES}");
             return Err(Error::file(message));
         }
-        let mut longest = literals.iter().map(|literal| literal.len()).max().unwrap_or(0);
+        let mut longest = literals.iter().map(|(literal, _)| literal.len()).max().unwrap_or(0);
         let mut bytes = vec![0; total + PADDING];
         let mut starts = Vec::with_capacity(size + 1);
         let mut end = 0;
@@ -101,9 +128,9 @@ impl Vocabulary {
             starts.push(end as u32);
             let length = match kind {
                 Kind::Hole => 0,
-                Kind::Ordinary => tokens.write(place as usize, &mut bytes[end..]),
-                Kind::Special => {
-                    let literal = literals[place as usize].as_bytes();
+                Kind::Ordinary | Kind::SpecialOrdinary => tokens.write(place as usize, &mut bytes[end..]),
+                Kind::Special | Kind::Literal => {
+                    let literal = literals[place as usize].0.as_bytes();
                     bytes[end..end + literal.len()].copy_from_slice(literal);
                     literal.len()
                 }
@@ -185,7 +212,7 @@ impl Vocabulary {
 
     #[inline]
     pub fn ordinary_bytes(&self, id: TokenId) -> Option<&[u8]> {
-        (self.kind(id)? == Kind::Ordinary).then(|| self.slice(id))
+        self.kind(id)?.is_ordinary().then(|| self.slice(id))
     }
 
     #[inline]
@@ -214,13 +241,15 @@ mod tests {
         let tokens: Tokens = [(4, "a token of many bytes"), (0, "b"), (2, "cd")].into_iter().collect();
         let specials = [("<x>", 3), ("<y>", 3), ("<long one>", 6), ("<!>", 6)];
         let specials = SpecialTokens::new(specials.map(|(literal, id)| (literal.to_owned(), id)).to_vec()).unwrap();
-        let vocabulary = Vocabulary::new("test", &tokens, &specials).unwrap();
+        let vocabulary = Vocabulary::new("test", &tokens, &specials, None).unwrap();
         assert_eq!(vocabulary.bytes(), [&b"bcd<x>a token of many bytes<!>"[..], &[0; PADDING]].concat());
         assert_eq!(vocabulary.starts(), [0, 1, 1, 3, 6, 27, 27, 30]);
         let shown = vocabulary.kinds().iter().map(|kind| match kind {
             Kind::Hole => '.',
             Kind::Ordinary => 'o',
             Kind::Special => 's',
+            Kind::SpecialOrdinary => 'S',
+            Kind::Literal => 'l',
         });
         assert_eq!(shown.collect::<String>(), "o.oso.s");
         assert_eq!((vocabulary.size(), vocabulary.longest()), (7, 21));
@@ -232,7 +261,7 @@ mod tests {
     #[test]
     fn one_token_with_two_ids_is_found() {
         let tokens: Tokens = [(7, "x"), (1, "y"), (5, "x"), (9, "y")].into_iter().collect();
-        let vocabulary = Vocabulary::new("test", &tokens, &SpecialTokens::new(vec![]).unwrap()).unwrap();
+        let vocabulary = Vocabulary::new("test", &tokens, &SpecialTokens::new(vec![]).unwrap(), None).unwrap();
         let error = vocabulary.check_distinct("test").unwrap_err();
         assert_eq!(error.to_string(), "test: the ids 5 and 7 have the same token b\"x\"");
     }

@@ -260,19 +260,18 @@ impl Pattern {
     /// A byte at or after `near` at which the text can be cut: its pieces are those of the two parts, whatever lies
     /// around the text. For a pattern of which that is not known, `None`.
     pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
-        match self.engine {
-            Engine::Known(Known::Gpt2) => cuts::gpt2(text, near),
-            Engine::Known(_) => None,
+        match &self.engine {
+            Engine::Known(known) => known.rules().safe_cut(text, near),
             Engine::Regex(_) | Engine::InTurn(_) => None,
         }
     }
 
-    /// How many bytes a cut must lie inside a piece for the piece's front to be one piece of the text before
-    /// the cut, and all pieces before it the same. See `truncate.rs`.
-    pub fn settles_after(&self) -> usize {
-        match self.engine {
-            Engine::Known(_) => rules::SETTLES_AFTER,
-            Engine::Regex(_) | Engine::InTurn(_) => regex::SETTLES_AFTER,
+    /// Whether what is left from byte `start` of a text that is cut off inside the piece that starts there is one piece,
+    /// and all pieces before it are the same. See `truncate.rs`.
+    pub fn is_settled(&self, text: &str, start: usize) -> bool {
+        match &self.engine {
+            Engine::Known(known) => known.rules().is_settled(text, start),
+            Engine::Regex(_) | Engine::InTurn(_) => regex::is_settled(&text[start..]),
         }
     }
 }

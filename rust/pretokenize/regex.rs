@@ -18,8 +18,11 @@ use crate::interrupt::TEXT_BETWEEN_CHECKS;
 /// Endings that give a whitespace character back, longest first.
 const ENDINGS: [&str; 2] = [r"|\s+(?!\S)|\s+", r"|\s+(?!\S)|\s"];
 
-/// Nothing is known of the pattern, but the ones in use take runs of a class after a short front.
-pub const SETTLES_AFTER: usize = 64;
+/// See [`Pattern::is_settled`](super::Pattern::is_settled). Nothing is known of the pattern, but the ones in use take runs of a
+/// class after a short front, and what follows whitespace matters to it.
+pub fn is_settled(front: &str) -> bool {
+    front.len() >= 64 && !front.ends_with(char::is_whitespace)
+}
 
 /// What finding one piece may cost, in bytes of ordinary work.
 pub const WORK_OF_A_PIECE: usize = 1 << 12;

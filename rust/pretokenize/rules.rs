@@ -51,9 +51,6 @@ pub enum Tail {
     NewlinesAndSlashes,
 }
 
-/// See [`Pattern::settles_after`](super::Pattern::settles_after).
-pub const SETTLES_AFTER: usize = 6;
-
 /// A family, by its rules at compile time.
 pub trait Family {
     const RULES: Rules;

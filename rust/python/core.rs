@@ -61,6 +61,7 @@ impl Core {
     /// special tokens: "parse" them to their ids, take them as "text", raise an "error", or parse only those of a set.
     /// `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD. One text is one thread's work;
     /// `encode_batch([text])` spreads a large one over the cores.
+    /// `add_special_tokens` puts around the text what its tokenizer.json says, if anything.
     ///
     /// Raises `InvalidTextError` for invalid text under `errors="strict"`, `SpecialTokenError` under
     /// `special="error"`, `TypeError` for what is no text, `ValueError` for an unknown option.
@@ -71,16 +72,17 @@ impl Core {
     /// [31373, 995, 50256]
     /// >>> tok.encode("<|endoftext|>", special="text")
     /// [27, 91, 437, 1659, 5239, 91, 29]
-    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, text, *, special='parse', errors='strict')")]
+    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, text, *, special='parse', errors='strict', add_special_tokens=False)")]
     fn encode<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, add_special_tokens)?;
         if self.is_narrow() {
             self.list(py, &self.ids::<u16>(py, text, &options)?)
         } else {
@@ -93,16 +95,17 @@ impl Core {
     /// >>> import bpeline
     /// >>> bpeline.load("gpt2").encode_array("hello world")
     /// array([31373,   995], dtype=uint16)
-    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, text, *, special='parse', errors='strict')")]
+    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, text, *, special='parse', errors='strict', add_special_tokens=False)")]
     fn encode_array<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, add_special_tokens)?;
         if self.is_narrow() {
             Ok(array(py, self.ids::<u16>(py, text, &options)?))
         } else {
@@ -119,8 +122,8 @@ impl Core {
     /// >>> import bpeline
     /// >>> bpeline.load("gpt2").encode_batch(["hello", "", "hello world"])
     /// [[31373], [], [31373, 995]]
-    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
+    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict', add_special_tokens=False)")]
     fn encode_batch<'py>(
         &self,
         py: Python<'py>,
@@ -128,8 +131,9 @@ impl Core {
         threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, add_special_tokens)?;
         if self.is_narrow() {
             self.lists_of::<u16>(py, texts, threads, &options)
         } else {
@@ -138,8 +142,8 @@ impl Core {
     }
 
     /// The ids of all texts in one array, and where each begins and the last ends.
-    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
+    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict', add_special_tokens=False)")]
     fn _encode_ragged<'py>(
         &self,
         py: Python<'py>,
@@ -147,8 +151,9 @@ impl Core {
         threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<Ragged<'py>> {
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, add_special_tokens)?;
         if self.is_narrow() {
             self.ragged::<u16>(py, texts, threads, &options)
         } else {
@@ -158,25 +163,27 @@ impl Core {
 
     /// The token ids, and which characters each covers: an `(n, 2)` int64 array of [start, end) in characters.
     ///
-    /// Tokens that share a character share its span. Of bytes, the characters are those of the decoded text; under
+    /// Where the text is changed before it is cut (a tokenizer.json's normalizer), they are the characters that it was
+    /// changed from. What `add_special_tokens` adds has an empty span. Tokens that share a character share its span. Of bytes, the characters are those of the decoded text; under
     /// `errors="replace"` those of the repaired one. Errors as `encode`.
     ///
     /// >>> import bpeline
     /// >>> ids, spans = bpeline.load("gpt2").encode_with_spans("hé 👍")
     /// >>> ids, spans.tolist()
     /// ([71, 2634, 50169, 235], [[0, 1], [1, 2], [2, 4], [3, 4]])
-    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, text, *, special='parse', errors='strict')")]
+    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, text, *, special='parse', errors='strict', add_special_tokens=False)")]
     fn encode_with_spans<'py>(
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<Spans<'py>> {
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, add_special_tokens)?;
         let spans = self.on_text(py, text, &options, |text, interrupt| {
-            self.with_spans(&mut self.encoder.session(), text, &options.special, interrupt)
+            self.with_spans(&mut self.encoder.session(), text, &options, interrupt)
         })?;
         self.python_spans(py, spans)
     }
@@ -186,8 +193,8 @@ impl Core {
     /// >>> import bpeline
     /// >>> [(ids, spans.tolist()) for ids, spans in bpeline.load("gpt2").encode_batch_with_spans(["hello", "a b"])]
     /// [([31373], [[0, 5]]), ([64, 275], [[0, 1], [1, 3]])]
-    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
+    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict', add_special_tokens=False)")]
     fn encode_batch_with_spans<'py>(
         &self,
         py: Python<'py>,
@@ -195,11 +202,12 @@ impl Core {
         threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<Vec<Spans<'py>>> {
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, add_special_tokens)?;
         let threads = options::threads(threads)?;
         let each = |spans: &mut Vec<_>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
-            spans.push(self.with_spans(session, text, &options.special, interrupt)?);
+            spans.push(self.with_spans(session, text, &options, interrupt)?);
             Ok(())
         };
         let mut all = Vec::new();
@@ -227,16 +235,17 @@ impl Core {
     /// >>> import bpeline
     /// >>> bpeline.load("gpt2").count("hello world")
     /// 2
-    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, text, *, special='parse', errors='strict')")]
+    #[pyo3(signature = (text, *, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, text, *, special='parse', errors='strict', add_special_tokens=False)")]
     fn count(
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<usize> {
-        Ok(self.encode_into(py, text, &self.options(&special, errors)?, |_| Count::default())?.0)
+        Ok(self.encode_into(py, text, &self.options(&special, errors, add_special_tokens)?, |_| Count::default())?.0)
     }
 
     /// How many tokens each text has: a 1-D int64 array. Errors as `encode_batch`.
@@ -244,8 +253,8 @@ impl Core {
     /// >>> import bpeline
     /// >>> bpeline.load("gpt2").count_batch(["hello", "", "hello world"])
     /// array([1, 0, 2])
-    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict),
-           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict')")]
+    #[pyo3(signature = (texts, *, threads=None, special=SpecialChoice::Parse, errors=OnInvalid::Strict, add_special_tokens=false),
+           text_signature = "($self, texts, *, threads=None, special='parse', errors='strict', add_special_tokens=False)")]
     fn count_batch<'py>(
         &self,
         py: Python<'py>,
@@ -253,12 +262,13 @@ impl Core {
         threads: Option<Whole>,
         special: SpecialChoice,
         errors: OnInvalid,
+        add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, add_special_tokens)?;
         let threads = options::threads(threads)?;
         let each = |counts: &mut Vec<i64>, session: &mut Session, text: &str, interrupt: &dyn Interrupt| {
             let mut count = Count::default();
-            session.encode(text, &options.special, &mut count, interrupt)?;
+            options.encode(session, text, &mut count, interrupt)?;
             counts.push(count.0 as i64);
             Ok(())
         };
@@ -294,7 +304,7 @@ impl Core {
         errors: OnInvalid,
     ) -> PyResult<Bound<'py, PyString>> {
         let limit = max_tokens.at_least(0, "max_tokens")?;
-        let options = self.options(&special, errors)?;
+        let options = self.options(&special, errors, false)?;
         let prefix = self.on_text(py, text, &options, |text, interrupt| {
             Ok(truncate::truncate(&self.encoder, text, limit, &options.special, interrupt)?.to_owned())
         })?;

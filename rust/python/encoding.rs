@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyString};
 
 use super::options::OnInvalid;
@@ -12,7 +12,9 @@ use super::signals::Signals;
 use super::texts::Text;
 use crate::byte_map;
 use crate::encoding::vocabulary::Kind;
-use crate::encoding::{self as core, File, MAX_ID, Rules, TokenId, builtin, data, gpt2_files, ranks, tiktoken_file};
+use crate::encoding::{
+    self as core, Beyond, File, MAX_ID, Rules, TokenId, builtin, data, gpt2_files, ranks, tiktoken_file, tokenizer_json,
+};
 use crate::error::{Error, quote, show_bytes};
 use crate::interrupt::Interrupt;
 use crate::merge::Merger;
@@ -144,6 +146,34 @@ impl Encoding {
         wrap(py.detach(|| self::ranks::from_ranks(name.to_owned(), pattern, given, special_tokens)))
     }
 
+    /// From the spelled vocabulary and merge rules of a tokenizer.json that `bpeline.tokenizer_json` has read.
+    #[staticmethod]
+    #[pyo3(signature = (source, name, pattern, vocabulary, merges, special_tokens, whole_pieces, spec))]
+    #[expect(clippy::too_many_arguments)]
+    fn from_tokenizer_json(
+        py: Python<'_>,
+        source: &str,
+        name: String,
+        pattern: String,
+        vocabulary: &Bound<'_, PyDict>,
+        merges: Vec<(PyBackedStr, PyBackedStr)>,
+        special_tokens: &Bound<'_, PyAny>,
+        whole_pieces: bool,
+        spec: Option<String>,
+    ) -> PyResult<Self> {
+        let special_tokens = self::special_tokens(Some(special_tokens))?.unwrap_or_default();
+        let vocabulary: Vec<(PyBackedStr, TokenId)> = vocabulary
+            .iter()
+            .map(|(token, id)| Ok::<_, PyErr>((token.extract()?, id.extract()?)))
+            .collect::<PyResult<_>>()?;
+        wrap(py.detach(|| {
+            let vocabulary: Vec<(&str, TokenId)> = vocabulary.iter().map(|(token, id)| (&**token, *id)).collect();
+            let merges: Vec<(&str, &str)> = merges.iter().map(|(left, right)| (&**left, &**right)).collect();
+            let beyond = Beyond { whole_pieces, spec };
+            tokenizer_json::load(source, name, pattern, &vocabulary, &merges, special_tokens, beyond)
+        }))
+    }
+
     /// What `to_bytes` gave.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -214,7 +244,10 @@ impl Encoding {
         let specials = self.inner.special_tokens();
         if let Ok(bytes) = token.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            let special = || specials.id(std::str::from_utf8(bytes).ok()?);
+            let special = || {
+                let literal = std::str::from_utf8(bytes).ok()?;
+                specials.id(literal).or_else(|| self.inner.literal_id(literal))
+            };
             return Ok(vocabulary.id(bytes).or_else(special));
         }
         let Ok(token) = token.cast::<PyString>() else {
@@ -225,7 +258,7 @@ impl Encoding {
             return Ok(None);
         };
         let spelled = || vocabulary.id(&byte_map::to_bytes(token).ok()?);
-        Ok(specials.id(token).or_else(spelled))
+        Ok(specials.id(token).or_else(|| self.inner.literal_id(token)).or_else(spelled))
     }
 
     /// A token as files spell it (`Ġthe`), or a special token's literal.
@@ -234,9 +267,21 @@ impl Encoding {
         let vocabulary = self.inner.vocabulary();
         let bytes = vocabulary.token_bytes(id);
         Ok(bytes.map(|bytes| match vocabulary.kind(id) {
-            Some(Kind::Special) => String::from_utf8_lossy(bytes).into_owned(),
+            Some(Kind::Special | Kind::Literal) => String::from_utf8_lossy(bytes).into_owned(),
             _ => byte_map::to_spelling(bytes),
         }))
+    }
+
+    /// Whether a piece that is a token is that token, whatever the merge rules make of it.
+    #[getter]
+    fn whole_pieces(&self) -> bool {
+        self.inner.beyond().whole_pieces || *self.inner.rules() == Rules::TokenBytes
+    }
+
+    /// What a tokenizer.json said beyond vocabulary, merges and pattern, as JSON.
+    #[getter]
+    fn spec(&self) -> Option<&str> {
+        self.inner.beyond().spec.as_deref()
     }
 
     /// The pairs that have a rule, in rank order; `None` where token bytes are ranked instead.

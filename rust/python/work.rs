@@ -16,6 +16,8 @@ use crate::encode::Session;
 use crate::encoding::TokenId;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, Never};
+use crate::route::TracedToken;
+use crate::route::spec::Around;
 use crate::sink::{self, Ends, Sink, Token};
 use crate::special::Special;
 
@@ -31,6 +33,36 @@ const LISTS_OF: usize = 1 << 20;
 pub(super) struct Options {
     pub special: Special,
     pub on_invalid: OnInvalid,
+    /// What goes around each text.
+    around: Option<Around>,
+}
+
+impl Options {
+    /// Appends the ids of a whole document.
+    pub fn encode(
+        &self,
+        session: &mut Session,
+        text: &str,
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        let Some(around) = &self.around else { return session.encode(text, &self.special, sink, interrupt) };
+        around.before.iter().for_each(|&id| sink.put_special(id, 0));
+        session.encode(text, &self.special, sink, interrupt)?;
+        around.after.iter().for_each(|&id| sink.put_special(id, 0));
+        Ok(())
+    }
+
+    /// The tokens of a whole document with what goes around it, which is nowhere in the text: its spans are empty.
+    fn traced(&self, text: &str, tokens: &[TracedToken]) -> WithSpans {
+        let end = text.chars().count();
+        let (before, after): (&[_], &[_]) =
+            self.around.as_ref().map_or((&[], &[]), |around| (&around.before, &around.after));
+        let inside = tokens.iter().map(|token| (token.id, token.span));
+        let all = before.iter().map(|&id| (id, (0, 0))).chain(inside).chain(after.iter().map(|&id| (id, (end, end))));
+        let (ids, spans): (Vec<_>, Vec<_>) = all.unzip();
+        (ids, spans.into_iter().flat_map(|(from, to)| [from as i64, to as i64]).collect())
+    }
 }
 
 /// The ids of a chunk, one document after the other.
@@ -85,9 +117,16 @@ impl Core {
         self.vocab_size() <= 1 << 16
     }
 
-    pub(super) fn options(&self, special: &SpecialChoice, on_invalid: OnInvalid) -> PyResult<Options> {
-        let special = special.resolve(self.encoder.encoding().special_tokens())?;
-        Ok(Options { special, on_invalid })
+    pub(super) fn options(
+        &self,
+        special: &SpecialChoice,
+        on_invalid: OnInvalid,
+        add_special_tokens: bool,
+    ) -> PyResult<Options> {
+        let encoding = self.encoder.encoding();
+        let special = special.resolve(encoding.special_tokens())?;
+        let around = encoding.around().filter(|_| add_special_tokens).cloned();
+        Ok(Options { special, on_invalid, around })
     }
 
     pub(super) fn list<'py, T: Copy + Sync + Into<TokenId>>(
@@ -125,7 +164,7 @@ impl Core {
     ) -> PyResult<S> {
         self.on_text(py, text, options, |text, interrupt| {
             let mut sink = sink(text.len());
-            self.encoder.session().encode(text, &options.special, &mut sink, interrupt)?;
+            options.encode(&mut self.encoder.session(), text, &mut sink, interrupt)?;
             Ok(sink)
         })
     }
@@ -154,6 +193,8 @@ impl Core {
         let encoding = self.encoder.encoding();
         let safe_cut = |text: &str| safe_cut(encoding, &options.special, text, 0);
         let find_cut = |document: usize, near| match cut {
+            // What goes around a document does not go around its parts.
+            Cut::Inside if options.around.is_some() => None,
             Cut::Between => None,
             Cut::Inside => sources[document].cut(near, safe_cut),
         };
@@ -201,7 +242,7 @@ impl Core {
             if flat.tokens.capacity() == 0 {
                 flat.tokens = sink::with_room(room_for);
             }
-            session.encode(text, &options.special, &mut flat.tokens, interrupt)?;
+            options.encode(session, text, &mut flat.tokens, interrupt)?;
             flat.lengths.push(flat.tokens.len() - before);
             Ok(())
         };
@@ -293,11 +334,15 @@ impl Core {
         &self,
         session: &mut Session,
         text: &str,
-        special: &Special,
+        options: &Options,
         interrupt: &dyn Interrupt,
     ) -> Result<WithSpans> {
+        if let Some(route) = self.encoder.encoding().route() {
+            let tokens = route.trace(session, text, &options.special, interrupt)?;
+            return Ok(options.traced(text, &tokens));
+        }
         let mut ends = Ends::new(self.encoder.encoding().vocabulary());
-        session.encode(text, special, &mut ends, interrupt)?;
+        options.encode(session, text, &mut ends, interrupt)?;
         let spans = character_spans(text, &ends.ends);
         Ok((ends.ids, spans))
     }

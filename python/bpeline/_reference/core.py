@@ -1,10 +1,11 @@
 """The reference encoder behind the interface that both backends have (_native.pyi): the stages and what is around them."""
 
+import itertools
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,24 @@ from ..errors import InvalidTextError, SpecialTokenError, TokenIdError
 from . import stages
 from .encoding import Encoding
 from .messages import code_point, quote
+from .route import Route, Span
 
-Pieces: TypeAlias = Iterator[tuple[str, Sequence[int]]]
-"""Each piece or special token of a text, in order, with its ids. Together they are the text."""
+
+class Piece(NamedTuple):
+    """A piece or special token of a text, and its ids."""
+
+    text: str
+    ids: Sequence[int]
+    spans: Sequence[Span] | None = None
+    """What each id stands for, in characters of the document; None where the pieces together are the document."""
+
+
+Pieces: TypeAlias = Iterator[Piece]
 
 T = TypeVar("T")
 
 # Room for most pieces of a large corpus: an entry takes about 300 bytes.
-_DEFAULT_CACHE_BYTES = 64 << 20
+_DEFAULT_CACHE_BYTES = 32 << 20
 
 
 class Core:
@@ -60,13 +71,16 @@ class Core:
 
     # --- Encoding ---
 
-    def encode(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> list[int]:
+    def encode(
+        self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
+    ) -> list[int]:
         """The token ids of a text.
 
         `text` is a `str`, or anything bytes-like that holds UTF-8. `special` says what to do with the literals of
         special tokens: "parse" them to their ids, take them as "text", raise an "error", or parse only those of a set.
         `errors="replace"` turns invalid UTF-8 and lone surrogates into U+FFFD. One text is one thread's work;
         `encode_batch([text])` spreads a large one over the cores.
+        `add_special_tokens` puts around the text what its tokenizer.json says, if anything.
 
         Raises `InvalidTextError` for invalid text under `errors="strict"`, `SpecialTokenError` under
         `special="error"`, `TypeError` for what is no text, `ValueError` for an unknown option.
@@ -78,16 +92,18 @@ class Core:
         >>> tok.encode("<|endoftext|>", special="text")
         [27, 91, 437, 1659, 5239, 91, 29]
         """
-        return _ids(self._pieces(text, special, errors))
+        return _ids(self._pieces(text, special, errors, add_special_tokens))
 
-    def encode_array(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> TokenArray:
+    def encode_array(
+        self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
+    ) -> TokenArray:
         """The token ids as a 1-D array: `uint16` if every id of the encoding fits, else `uint32`. Errors as `encode`.
 
         >>> import bpeline
         >>> bpeline.load("gpt2").encode_array("hello world")
         array([31373,   995], dtype=uint16)
         """
-        return self._array(self.encode(text, special=special, errors=errors))
+        return self._array(self.encode(text, special=special, errors=errors, add_special_tokens=add_special_tokens))
 
     def encode_batch(
         self,
@@ -96,6 +112,7 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The token ids of each text, in order.
 
@@ -107,7 +124,7 @@ class Core:
         >>> bpeline.load("gpt2").encode_batch(["hello", "", "hello world"])
         [[31373], [], [31373, 995]]
         """
-        return list(self._each(_ids, texts, threads, special, errors))
+        return list(self._each(_ids, texts, threads, special, errors, add_special_tokens))
 
     def _encode_ragged(
         self,
@@ -116,20 +133,27 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> tuple[TokenArray, NDArray[np.int64]]:
         """The ids of all texts in one array, and where each begins and the last ends."""
         tokens, offsets = array("I"), array("q", [0])
-        for ids in self._each(_ids, texts, threads, special, errors):
+        for ids in self._each(_ids, texts, threads, special, errors, add_special_tokens):
             tokens.extend(ids)
             offsets.append(len(tokens))
         return self._array(tokens), np.array(offsets, np.int64)
 
     def encode_with_spans(
-        self, text: Text, *, special: Special = "parse", errors: Errors = "strict"
+        self,
+        text: Text,
+        *,
+        special: Special = "parse",
+        errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> tuple[list[int], NDArray[np.int64]]:
         """The token ids, and which characters each covers: an `(n, 2)` int64 array of [start, end) in characters.
 
-        Tokens that share a character share its span. Of bytes, the characters are those of the decoded text; under
+        Where the text is changed before it is cut (a tokenizer.json's normalizer), they are the characters that it was
+        changed from. What `add_special_tokens` adds has an empty span. Tokens that share a character share its span. Of bytes, the characters are those of the decoded text; under
         `errors="replace"` those of the repaired one. Errors as `encode`.
 
         >>> import bpeline
@@ -137,7 +161,7 @@ class Core:
         >>> ids, spans.tolist()
         ([71, 2634, 50169, 235], [[0, 1], [1, 2], [2, 4], [3, 4]])
         """
-        return self._with_spans(self._pieces(text, special, errors))
+        return self._with_spans(self._pieces(text, special, errors, add_special_tokens))
 
     def encode_batch_with_spans(
         self,
@@ -146,6 +170,7 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> list[tuple[list[int], NDArray[np.int64]]]:
         """What `encode_with_spans` gives for each text, in order. Errors as `encode_batch`.
 
@@ -153,16 +178,18 @@ class Core:
         >>> [(ids, spans.tolist()) for ids, spans in bpeline.load("gpt2").encode_batch_with_spans(["hello", "a b"])]
         [([31373], [[0, 5]]), ([64, 275], [[0, 1], [1, 3]])]
         """
-        return list(self._each(self._with_spans, texts, threads, special, errors))
+        return list(self._each(self._with_spans, texts, threads, special, errors, add_special_tokens))
 
-    def count(self, text: Text, *, special: Special = "parse", errors: Errors = "strict") -> int:
+    def count(
+        self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
+    ) -> int:
         """How many tokens a text has: the length of what `encode` gives. Errors as `encode`.
 
         >>> import bpeline
         >>> bpeline.load("gpt2").count("hello world")
         2
         """
-        return _count(self._pieces(text, special, errors))
+        return _count(self._pieces(text, special, errors, add_special_tokens))
 
     def count_batch(
         self,
@@ -171,6 +198,7 @@ class Core:
         threads: int | None = None,
         special: Special = "parse",
         errors: Errors = "strict",
+        add_special_tokens: bool = False,
     ) -> NDArray[np.int64]:
         """How many tokens each text has: a 1-D int64 array. Errors as `encode_batch`.
 
@@ -178,7 +206,7 @@ class Core:
         >>> bpeline.load("gpt2").count_batch(["hello", "", "hello world"])
         array([1, 0, 2])
         """
-        return np.array(list(self._each(_count, texts, threads, special, errors)), np.int64)
+        return np.array(list(self._each(_count, texts, threads, special, errors, add_special_tokens)), np.int64)
 
     def truncate(self, text: Text, max_tokens: int, *, special: Special = "parse", errors: Errors = "strict") -> str:
         """The longest prefix that encodes to at most `max_tokens` tokens.
@@ -193,7 +221,9 @@ class Core:
         if index(max_tokens) < 0:
             raise ValueError(f"max_tokens must be at least 0, not {max_tokens}")
         pieces = list(self._pieces(text, special, errors))
-        data = "".join(piece for piece, _ in pieces).encode()
+        if self._encoding._route is not None:
+            return self._truncate_routed(_to_str(text, errors), pieces, max_tokens, special)
+        data = "".join(piece.text for piece in pieces).encode()
         # A cut can turn "  ", " x" into "   ": how many tokens a prefix has does not grow steadily with its length, so
         # there is no binary search.
         within_reach = max_tokens * self._encoding._longest_token
@@ -204,10 +234,25 @@ class Core:
         )
         return next(prefix for prefix in prefixes if self._fits(prefix, max_tokens, special))
 
+    def _truncate_routed(self, text: str, pieces: Sequence[Piece], max_tokens: int, special: Special) -> str:
+        if sum(len(piece.ids) for piece in pieces) <= max_tokens:
+            return text
+        counts = [0, *itertools.accumulate(len(piece.ids) for piece in pieces)]
+        begins = len(text)
+        for number in reversed(range(len(pieces))):
+            # A cut changes no piece before the one in front of it.
+            settled = counts[max(number - 1, 0)]
+            for start, end in reversed(pieces[number].spans or ()):
+                # A token behind the cut may stand for something in front of it.
+                is_between, begins = end <= begins, min(begins, start)
+                if is_between and settled <= max_tokens and self._fits(text[:end], max_tokens, special):
+                    return text[:end]
+        return ""
+
     def _fits(self, text: str, max_tokens: int, special: Special) -> bool:
         count = 0
-        for _, ids in self._pieces(text, special, "strict"):
-            count += len(ids)
+        for piece in self._pieces(text, special, "strict"):
+            count += len(piece.ids)
             if count > max_tokens:
                 return False
         return True
@@ -237,7 +282,7 @@ class Core:
         """
         numbers = _numbers(ids)
         if skip_special_tokens:
-            numbers = [id for id in numbers if id not in self._encoding._literals]
+            numbers = [id for id in numbers if id not in self._encoding._special_ids]
         try:
             return stages.decode(numbers, self._encoding._tokens)
         except KeyError as error:
@@ -259,32 +304,64 @@ class Core:
 
     # --- The stages, put together ---
 
-    def _pieces(self, text: Text, special: Special, errors: Errors) -> Pieces:
-        cutter = self._special_token_cutter(special)
+    def _pieces(self, text: Text, special: Special, errors: Errors, add_special_tokens: bool = False) -> Pieces:
         string = _to_str(text, errors)
+        cutter = self._special_token_cutter(special)
+        before, after = self._encoding._around if add_special_tokens else ((), ())
+        yield from (Piece("", (id,), [(0, 0)]) for id in before)
+        if self._encoding._route is None:
+            yield from self._usual_pieces(string, cutter, special, isinstance(text, str))
+        else:
+            yield from self._routed_pieces(string, self._encoding._route, special, isinstance(text, str))
+        yield from (Piece("", (id,), [(len(string), len(string))]) for id in after)
+
+    def _usual_pieces(self, string: str, cutter: stages.SpecialTokens, special: Special, is_str: bool) -> Pieces:
         position = 0
         for part, id in cutter.split(string):
             if id is None:
                 for piece in stages.split_pieces(part, self._encoding._compiled_pattern):
-                    yield piece, self._piece_ids(piece)
+                    yield Piece(piece, self._piece_ids(piece))
             elif special == "error":
-                unit = "character" if isinstance(text, str) else "byte"
-                before = string[:position] if isinstance(text, str) else string[:position].encode()
-                raise SpecialTokenError(f"special token {quote(part)} at {unit} {len(before)}")
+                raise _special_token_error(part, string[:position], is_str)
             else:
-                yield part, (id,)
+                yield Piece(part, (id,))
             position += len(part)
+
+    def _routed_pieces(self, string: str, route: Route, special: Special, is_str: bool) -> Pieces:
+        if special == "error":
+            for token, part in route.parts(string, lambda literal: True):
+                if token is not None and token["special"]:
+                    raise _special_token_error(token["content"], string[: part.spans[0][0]], is_str)
+        for token, part in route.parts(string, lambda literal: self._is_parsed(literal, special)):
+            if token is not None:
+                yield Piece(part.text, (token["id"],), [part.span(0, len(part.text))])
+                continue
+            if route.is_spelled:
+                data, of_bytes = stages.unspell(part.text), list(part.spans)
+            else:
+                data = part.text.encode()
+                of_bytes = [span for c, span in zip(part.text, part.spans, strict=True) for _ in c.encode()]
+            ids = self._bytes_ids(data)
+            ends = list(itertools.accumulate(len(self._encoding._tokens[id]) for id in ids))
+            spans = [(of_bytes[a][0], of_bytes[b - 1][1]) for a, b in itertools.pairwise([0, *ends])]
+            yield Piece(part.text, ids, spans)
+
+    def _is_parsed(self, literal: str, special: Special) -> bool:
+        return special in ("parse", "error") or (special != "text" and literal in special)
 
     def _piece_ids(self, piece: str) -> Sequence[int]:
         ids = self._cache.get(piece)
         if ids is None:
-            encoding = self._encoding
-            data = piece.encode()
-            whole = encoding._whole_pieces.get(data)
-            symbols = [encoding._byte_ids[byte] for byte in data]
-            ids = tuple(stages.merge(symbols, encoding._pairs)) if whole is None else (whole,)
+            ids = self._bytes_ids(piece.encode())
             self._remember(piece, ids)
         return ids
+
+    def _bytes_ids(self, piece: bytes) -> Sequence[int]:
+        encoding = self._encoding
+        whole = encoding._whole_pieces.get(piece)
+        if whole is not None:
+            return (whole,)
+        return tuple(stages.merge([encoding._byte_ids[byte] for byte in piece], encoding._pairs))
 
     def _remember(self, piece: str, ids: Sequence[int]) -> None:
         size = sys.getsizeof(piece) + sys.getsizeof(ids) + 100  # about what an entry of a dict takes
@@ -315,6 +392,7 @@ class Core:
         threads: int | None,
         special: Special,
         errors: Errors,
+        add_special_tokens: bool,
     ) -> Iterator[T]:
         """The result for each text of a batch, in order."""
         if threads is not None and index(threads) < 1:
@@ -324,29 +402,35 @@ class Core:
         self.encode("", special=special, errors=errors)  # an unknown option is not the fault of a document
         for document, text in enumerate(texts):
             try:
-                encoded = result(self._pieces(text, special, errors))
+                encoded = result(self._pieces(text, special, errors, add_special_tokens))
             except (InvalidTextError, SpecialTokenError, TypeError) as error:
                 raise type(error)(f"document {document}: {error}") from None
             yield encoded
 
-    def _token_ends(self, pieces: Iterable[tuple[str, Sequence[int]]]) -> list[int]:
-        """0, and the byte of the text at which each token ends."""
+    def _token_ends(self, pieces: Iterable[Piece]) -> list[int]:
+        """0, and the byte of the text at which each token ends, where the pieces together are the text."""
+        return [0, *itertools.accumulate(itertools.chain.from_iterable(map(self._token_lengths, pieces)))]
+
+    def _token_lengths(self, piece: Piece) -> list[int]:
+        # A special token's literal may differ from its id's text, where two share the id.
         tokens = self._encoding._tokens
-        ends = [0]
-        for piece, ids in pieces:
-            # A special token's literal may differ from its id's text, where two share the id.
-            lengths = [len(piece.encode())] if len(ids) == 1 else [len(tokens[id]) for id in ids]
-            for length in lengths:
-                ends.append(ends[-1] + length)
-        return ends
+        return [len(piece.text.encode())] if len(piece.ids) == 1 else [len(tokens[id]) for id in piece.ids]
 
     def _with_spans(self, pieces: Pieces) -> tuple[list[int], NDArray[np.int64]]:
-        listed = list(pieces)
-        data = "".join(piece for piece, _ in listed).encode()
-        ends = np.array(self._token_ends(listed))
-        # The character that each byte belongs to: all but continuation bytes begin one.
-        character = np.cumsum(np.frombuffer(data, np.uint8) & 0xC0 != 0x80, dtype=np.int64) - 1
-        return _ids(listed), np.stack([character[ends[:-1]], character[ends[1:] - 1] + 1], axis=1)
+        ids: list[int] = []
+        spans: list[Span] = []
+        position = 0  # in characters
+        for piece in pieces:
+            ids += piece.ids
+            if piece.spans is not None:
+                spans += piece.spans
+                continue
+            # The character that each byte belongs to.
+            characters = [at for at, character in enumerate(piece.text, position) for _ in character.encode()]
+            ends = itertools.accumulate(self._token_lengths(piece), initial=0)
+            spans += [(characters[start], characters[end - 1] + 1) for start, end in itertools.pairwise(ends)]
+            position += len(piece.text)
+        return ids, np.array(spans, np.int64).reshape(len(ids), 2)
 
     def _array(self, ids: "Sequence[int] | array[int]") -> TokenArray:
         if self._encoding.vocab_size <= 0x10000:
@@ -357,12 +441,17 @@ class Core:
 _CONTINUATION_BYTES = {bytes([byte]) for byte in range(0x80, 0xC0)}
 
 
-def _ids(pieces: Iterable[tuple[str, Sequence[int]]]) -> list[int]:
-    return [id for _, ids in pieces for id in ids]
+def _ids(pieces: Pieces) -> list[int]:
+    return [id for piece in pieces for id in piece.ids]
 
 
 def _count(pieces: Pieces) -> int:
-    return sum(len(ids) for _, ids in pieces)
+    return sum(len(piece.ids) for piece in pieces)
+
+
+def _special_token_error(token: str, before: str, is_str: bool) -> SpecialTokenError:
+    unit, position = ("character", len(before)) if is_str else ("byte", len(before.encode()))
+    return SpecialTokenError(f"special token {quote(token)} at {unit} {position}")
 
 
 def _to_str(text: Text, errors: Errors) -> str:

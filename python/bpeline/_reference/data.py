@@ -2,14 +2,18 @@
 
 "bpeline encoding 1\\n", SHA-256 of the body, body. In the body numbers are little-endian u32, and a block is its
 length and its bytes:
-    block name, block pattern, u8 kind (0: pairs are ranked, 1: token bytes are ranked)
+    block name, block pattern
+    u8 kind                                          0: pairs are ranked, 1: token bytes are, 2: pairs are, and whole
+                                                     pieces are looked up first; 4 more if this comes next:
+    block spec                                       what else there is (rust/route/spec.rs)
     number of special tokens, each id and block      by (id, literal)
     number of ordinary tokens, each id and block     by id
-    kind 0 only: number of rules, each left id and right id, in rank order
+    kinds 0 and 2: number of rules, each left id and right id, in rank order
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import EncodingFileError
@@ -18,6 +22,7 @@ from .messages import quote, show_bytes
 MAX_ID = 0xFF_FFFF  # so that no table by id exhausts the memory
 
 _MAGIC = b"bpeline encoding 1\n"
+_TOKEN_BYTES, _WHOLE_PIECES, _HAS_SPEC = 1, 2, 4
 
 
 class Parts(NamedTuple):
@@ -31,6 +36,10 @@ class Parts(NamedTuple):
     """(left id, right id) in rank order; None where the bytes of tokens are ranked, by their ids."""
     special_tokens: dict[str, int]
     """By (id, literal)."""
+    whole_pieces: bool = False
+    """Whether a piece that is a token is looked up whole before any merge, though pairs are ranked."""
+    spec: str | None = None
+    """What else a tokenizer.json says, as JSON; see rust/route/spec.rs."""
 
 
 def write(parts: Parts) -> bytes:
@@ -40,9 +49,11 @@ def write(parts: Parts) -> bytes:
 
 def nameless_body(parts: Parts) -> bytes:
     """All that fixes the ids."""
+    kind = _TOKEN_BYTES if parts.merges is None else _WHOLE_PIECES if parts.whole_pieces else 0
     written = [
         _block(parts.pattern.encode()),
-        b"\1" if parts.merges is None else b"\0",
+        bytes([kind | (0 if parts.spec is None else _HAS_SPEC)]),
+        b"" if parts.spec is None else _block(parts.spec.encode()),
         _numbers([len(parts.special_tokens)]),
         *(_numbers([id]) + _block(literal.encode()) for literal, id in parts.special_tokens.items()),
         _numbers([len(parts.tokens)]),
@@ -51,6 +62,31 @@ def nameless_body(parts: Parts) -> bytes:
     if parts.merges is not None:
         written += [_numbers([len(parts.merges)]), *map(_numbers, parts.merges)]
     return b"".join(written)
+
+
+def literals(spec: str) -> dict[str, int]:
+    """The tokens with literals that are not special."""
+    content = json.loads(spec)
+    added = {token["content"]: token["id"] for token in content["added"] or [] if not token["special"]}
+    return added | dict(content["inert"])
+
+
+def around(spec: str) -> tuple[Sequence[int], Sequence[int]]:
+    """The ids that `add_special_tokens` puts before and after a text."""
+    found = json.loads(spec)["around"]
+    return (found["before"], found["after"]) if found else ((), ())
+
+
+def extended(spec: str, special_tokens: Mapping[str, int]) -> str:
+    """A spec with more added tokens, if it lists them."""
+    content = json.loads(spec)
+    if content["added"] is not None:
+        conditions = dict.fromkeys(("lstrip", "normalized", "rstrip", "single_word"), False)
+        content["added"] += [
+            {"content": literal, "id": id, "special": True, **conditions} for literal, id in special_tokens.items()
+        ]
+        content["added"].sort(key=lambda token: token["id"])
+    return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _numbers(numbers: Iterable[int]) -> bytes:
@@ -73,16 +109,19 @@ def read(data: bytes) -> Parts:
     try:
         name, pattern = reader.text(), reader.text()
         kind = reader.take(1)[0]
+        spec = reader.text() if kind & _HAS_SPEC else None
+        kind &= ~_HAS_SPEC
         specials = [(reader.number(), reader.text()) for _ in range(reader.number())]
         tokens = [(reader.number(), reader.block()) for _ in range(reader.number())]
-        merges = None if kind else [(reader.number(), reader.number()) for _ in range(reader.number())]
+        merges = None if kind == _TOKEN_BYTES else [(reader.number(), reader.number()) for _ in range(reader.number())]
     except (EOFError, UnicodeDecodeError):
         raise EncodingFileError("damaged") from None
-    if kind > 1 or not reader.at_end():
+    if kind > 2 or not reader.at_end():
         raise EncodingFileError("damaged")
     for fault in _faults(specials, tokens, merges or []):
         raise EncodingFileError(fault)
-    return Parts(name, pattern, dict(tokens), merges, {literal: id for id, literal in specials})
+    special_tokens = {literal: id for id, literal in specials}
+    return Parts(name, pattern, dict(tokens), merges, special_tokens, kind == _WHOLE_PIECES, spec)
 
 
 class _Reader:

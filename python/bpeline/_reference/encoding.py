@@ -13,18 +13,8 @@ from . import data as encoding_data
 from .data import MAX_ID, Parts
 from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
-from .stages import (
-    PATTERNS,
-    Pairs,
-    SpecialTokens,
-    compile_pattern,
-    find_matches,
-    merge,
-    spell,
-    split_pieces,
-    splits,
-    unspell,
-)
+from .route import compile_regex, route
+from .stages import PATTERNS, Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
 from .tiktoken_file import read_tiktoken_file
 
 if TYPE_CHECKING:
@@ -41,15 +31,19 @@ class Encoding:
     """
 
     __slots__ = (
+        "_around",
         "_byte_ids",
         "_compiled_pattern",
         "_fingerprint",
         "_ids",
         "_is_builtin",
+        "_literal_ids",
         "_literals",
         "_longest_token",
         "_pairs",
         "_parts",
+        "_route",
+        "_special_ids",
         "_special_token_cutter",
         "_tokens",
         "_whole_pieces",
@@ -57,28 +51,29 @@ class Encoding:
 
     def __init__(self, parts: Parts, is_builtin: bool = False) -> None:
         """`parts` have a token for every byte, and ids in any order."""
-        name, pattern, tokens, merges, special_tokens = parts
+        _, pattern, tokens, merges, special_tokens, whole_pieces, spec = parts
         pattern = PATTERNS.get(pattern, pattern)
         if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", pattern):
             raise EncodingFileError(
                 f"pattern {quote(pattern)} is no known name ({', '.join(PATTERNS)}), and as a regular expression it "
                 "would match only itself"
             )
-        try:
-            self._compiled_pattern = compile_pattern(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise EncodingFileError(
-                f"pattern {quote(pattern)} cannot be used: {getattr(error, 'msg', error)}"
-            ) from None
+        self._compiled_pattern = compile_regex(pattern)
         tokens = dict(sorted(tokens.items()))
-        special_tokens = _check_special_tokens(special_tokens, tokens)
-        self._parts = Parts(name, pattern, tokens, merges, special_tokens)
+        special_tokens = _check_special_tokens(special_tokens, tokens, may_share=spec is not None)
+        self._parts = parts._replace(pattern=pattern, tokens=tokens, special_tokens=special_tokens)
+        self._route = None if spec is None else route(spec, self._compiled_pattern)
+        self._around = ((), ()) if spec is None else encoding_data.around(spec)
         self._is_builtin = is_builtin
         self._fingerprint: bytes | None = None
 
         self._special_token_cutter = SpecialTokens(special_tokens)
+        self._special_ids = frozenset(special_tokens.values())
+        self._literal_ids = {} if spec is None else encoding_data.literals(spec)
         # Where two special tokens share an id, the first is its text.
-        self._literals = {id: literal for literal, id in reversed(special_tokens.items())}
+        self._literals = {
+            id: literal for literal, id in reversed([*special_tokens.items(), *self._literal_ids.items()])
+        }
         self._tokens = tokens | {id: literal.encode() for id, literal in self._literals.items()}
         self._ids = {token: id for id, token in tokens.items()}
         literals = [literal.encode() for literal in special_tokens]
@@ -86,7 +81,7 @@ class Encoding:
         self._byte_ids = [self._ids[bytes([byte])] for byte in range(256)]
         # As in tiktoken, a piece that is a token is looked up whole where token bytes are ranked. Otherwise a token
         # has to be reached by its merges.
-        self._whole_pieces = self._ids if merges is None else {}
+        self._whole_pieces = self._ids if merges is None or whole_pieces else {}
         self._pairs: Pairs
         if merges is None:
             self._pairs = {pair: (id, id) for token, id in self._ids.items() for pair in splits(token, self._ids)}
@@ -187,6 +182,28 @@ class Encoding:
         return Encoding(Parts(name, pattern, tokens, None, _mapping(special_tokens)))
 
     @staticmethod
+    def from_tokenizer_json(
+        source: str,
+        name: str,
+        pattern: str,
+        vocabulary: Mapping[str, int],
+        merges: list[tuple[str, str]],
+        special_tokens: Mapping[str, int],
+        whole_pieces: bool,
+        spec: str | None,
+    ) -> "Encoding":
+        """From what `bpeline.tokenizer_json.read` found in a file; `source` names it in errors."""
+        tokens = {id: unspell(spelling) for spelling, id in vocabulary.items()}
+        for number, (left, right) in enumerate(merges, start=1):
+            for symbol in (left, right, left + right):
+                if symbol not in vocabulary:
+                    raise EncodingFileError(f"{source}: merge {number}: {quote(symbol)} is not in the vocabulary")
+        # Of a pair that is repeated, the last counts.
+        ranked = reversed(dict.fromkeys((vocabulary[left], vocabulary[right]) for left, right in reversed(merges)))
+        pairs = list(ranked)
+        return Encoding(Parts(name, pattern, tokens, pairs, _mapping(special_tokens), whole_pieces, spec))
+
+    @staticmethod
     def from_bytes(data: "Buffer") -> "Encoding":
         """What `to_bytes` wrote, on either backend. Raises `EncodingFileError` for anything else.
 
@@ -221,6 +238,9 @@ class Encoding:
         specials = self.special_tokens
         owners = {id: literal for literal, id in reversed(specials.items())}
         for literal, id in _mapping(special_tokens).items():
+            if literal in self._literal_ids:
+                old = self._literal_ids[literal]
+                raise EncodingFileError(f"{quote(literal)} is an added token already, with the id {old}")
             if literal in specials and specials[literal] != id:
                 old = specials[literal]
                 raise EncodingFileError(f"special token {quote(literal)} has the id {id}, but it has {old} already")
@@ -230,7 +250,9 @@ class Encoding:
                 raise EncodingFileError(f"special token {quote(literal)} has the id {id}, which {owner} has already")
             specials[literal] = id
             owners.setdefault(id, literal)
-        return Encoding(self._parts._replace(special_tokens=specials))
+        new = {literal: id for literal, id in specials.items() if literal not in self._parts.special_tokens}
+        spec = self._parts.spec and encoding_data.extended(self._parts.spec, new)
+        return Encoding(self._parts._replace(special_tokens=specials, spec=spec))
 
     # --- What an encoding says of itself ---
 
@@ -285,9 +307,12 @@ class Encoding:
         specials = self._parts.special_tokens
         if isinstance(token, bytes):
             # No literal has the surrogates that stand for invalid bytes here.
-            return self._ids.get(token, specials.get(token.decode("utf-8", "surrogateescape")))
+            literals = self._literal_ids | specials
+            return self._ids.get(token, literals.get(token.decode("utf-8", "surrogateescape")))
         if token in specials:
             return specials[token]
+        if token in self._literal_ids:
+            return self._literal_ids[token]
         try:
             return self._ids.get(unspell(token))
         except KeyError:
@@ -302,6 +327,16 @@ class Encoding:
         """
         token = self._parts.tokens.get(index(id))
         return self._literals.get(index(id)) if token is None else spell(token)
+
+    @property
+    def whole_pieces(self) -> bool:
+        """Whether a piece that is a token is that token, whatever the merge rules make of it."""
+        return self._parts.merges is None or self._parts.whole_pieces
+
+    @property
+    def spec(self) -> str | None:
+        """What a tokenizer.json said beyond vocabulary, merges and pattern, as JSON."""
+        return self._parts.spec
 
     def merges(self) -> list[tuple[int, int]] | None:
         """(left id, right id) of each rule in rank order; None where token bytes are ranked.
@@ -327,7 +362,7 @@ class Encoding:
         text.encode()
         match self._compiled_pattern:
             case [pattern]:
-                return [text[start:end] for start, end in find_matches(text, pattern)]
+                return [part for part, is_match in split_matches(text, pattern) if is_match]
             case patterns:
                 return list(split_pieces(text, patterns))
 
@@ -354,8 +389,10 @@ def _mapping(special_tokens: Any) -> dict[str, int]:
     return dict(special_tokens)
 
 
-def _check_special_tokens(special_tokens: Mapping[str, int], tokens: Mapping[int, bytes]) -> dict[str, int]:
-    """The special tokens by (id, literal)."""
+def _check_special_tokens(
+    special_tokens: Mapping[str, int], tokens: Mapping[int, bytes], may_share: bool
+) -> dict[str, int]:
+    """The special tokens by (id, literal). If it may be shared, their id is that of a token of the same bytes."""
     by_id = sorted((index(id), literal) for literal, id in special_tokens.items())
     for id, literal in by_id:
         if not literal:
@@ -367,7 +404,7 @@ def _check_special_tokens(special_tokens: Mapping[str, int], tokens: Mapping[int
             raise InvalidTextError(f"surrogate {code_point(literal[position])} at character {position}") from None
         if not 0 <= id <= MAX_ID:
             raise EncodingFileError(f"special token {quote(literal)} has the id {id}, expected 0 to {MAX_ID}")
-        if id in tokens:
+        if id in tokens and not (may_share and tokens[id] == literal.encode()):
             raise EncodingFileError(
                 f"special token {quote(literal)} has the id {id}, which the token {show_bytes(tokens[id])} has already"
             )

@@ -90,7 +90,7 @@ PATTERNS = {
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 
 
-def _ranges(table: str) -> Ranges:
+def parse_ranges(table: str) -> Ranges:
     return [(int(first, 16), int(last, 16)) for first, last in (part.split("-") for part in table.split())]
 
 
@@ -108,7 +108,7 @@ def _class(name: str) -> str:
     """
     kind, category = name[1], name[3:-1]
     tables = [WHITESPACE] if kind in "sS" else [CATEGORIES[key] for key in CATEGORIES if key.startswith(category)]
-    ranges: Ranges = sorted(itertools.chain.from_iterable(map(_ranges, tables)))
+    ranges: Ranges = sorted(itertools.chain.from_iterable(map(parse_ranges, tables)))
     if kind in "SP":
         ranges = _complement(ranges)
     return "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
@@ -174,25 +174,23 @@ def split_pieces(text: str, patterns: Sequence[re.Pattern[str]]) -> Iterator[str
 
 def _split(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
     """Each match, and each stretch that nothing matches."""
-    done = 0
-    for start, end in find_matches(text, pattern):
-        if done < start:
-            yield text[done:start]
-        yield text[start:end]
-        done = end
-    if done < len(text):
-        yield text[done:]
+    return (part for part, _ in split_matches(text, pattern))
 
 
-def find_matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Where each match starts and ends, one after the other. Empty ones are skipped."""
-    position = 0
+def split_matches(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, bool]]:
+    """The parts of a text, and whether each is a match. Empty matches are skipped."""
+    position = end = 0
     while position <= len(text) and (match := pattern.search(text, position)):
         start, position = match.span()
-        if start < position:
-            yield start, position
-        else:
+        if start == position:
             position += 1
+            continue
+        if end < start:
+            yield text[end:start], False
+        yield match.group(), True
+        end = position
+    if end < len(text):
+        yield text[end:], False
 
 
 # --- Stage 3: byte mapping ----------------------------------------------------------------------------------------

@@ -1,0 +1,191 @@
+"""An encoding as a tokenizer.json. What the file cannot say is an error, never a loss."""
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._reference.stages import IN_TURN, PATTERNS
+from .regex import NotSupported, untranslate
+
+if TYPE_CHECKING:
+    from .._native import Encoding
+
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+_CONDITIONS = ("single_word", "lstrip", "rstrip", "normalized")
+
+
+class CannotSay(ValueError):
+    """Why an encoding is none that the file can hold."""
+
+
+class _Vocabulary(NamedTuple):
+    ids: dict[str, int]
+    """By id, with the added tokens: there tokenizers looks up what ids they have."""
+    apart: set[str]
+    """Added tokens that are not in there, but get their ids one after the other."""
+
+
+def write(encoding: "Encoding") -> str:
+    """The text of the file. Raises `CannotSay`.
+
+    >>> import bpeline, json
+    >>> from bpeline.tokenizer_json.writer import write
+    >>> json.loads(write(bpeline.load("gpt2").encoding))["pre_tokenizer"]["type"]
+    'ByteLevel'
+    """
+    merges = encoding.merges()
+    if merges is None:
+        raise CannotSay('it ranks token bytes, not pairs; save it as "tiktoken"')
+    spec: dict[str, Any] = json.loads(encoding.spec) if encoding.spec else {"added": None, "file": None}
+    added = spec["added"]
+    if added is None:
+        plain = dict.fromkeys(_CONDITIONS, False) | {"special": True}
+        added = [{"id": id, "content": literal, **plain} for literal, id in encoding.special_tokens.items()]
+    vocabulary = _vocabulary(encoding, added, set(spec["file"]["inside"]) if spec["file"] else set())
+    sections = spec["file"] or {
+        "normalizer": None,
+        "pre_tokenizer": _pre_tokenizer(encoding.pattern),
+        "post_processor": None,
+        "decoder": _BYTE_LEVEL,
+    }
+    spell = [str(encoding.id_to_token(id)) for id in range(encoding.vocab_size)]
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": sections["normalizer"],
+        "pre_tokenizer": sections["pre_tokenizer"],
+        "post_processor": sections["post_processor"],
+        "decoder": sections["decoder"],
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": encoding.whole_pieces,
+            "vocab": {token: id for token, id in vocabulary.ids.items() if token not in vocabulary.apart},
+            "merges": [f"{spell[left]} {spell[right]}" for left, right in merges],
+        },
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def _pre_tokenizer(pattern: str) -> dict[str, Any]:
+    if pattern == PATTERNS["gpt2"]:
+        return _BYTE_LEVEL
+    splits = [
+        {"type": "Split", "pattern": {"Regex": _oniguruma(part)}, "behavior": "Isolated", "invert": False}
+        for part in pattern.split(IN_TURN)
+    ]
+    return {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL | {"use_regex": False}]}
+
+
+def _oniguruma(pattern: str) -> str:
+    try:
+        return untranslate(pattern)
+    except NotSupported as reason:
+        raise CannotSay(f'its pattern "{pattern[:40]}" may mean something else there: {reason}') from None
+
+
+def _vocabulary(encoding: "Encoding", added: list[dict[str, Any]], inside: set[str]) -> _Vocabulary:
+    ids: dict[str, int] = {}
+    for id in range(encoding.vocab_size):
+        token = encoding.id_to_token(id)
+        if token is not None:
+            if token in ids:
+                raise CannotSay(f'the special token "{token[:40]}" is spelled like an ordinary token')
+            ids[token] = id
+    apart: set[str]
+    """Added tokens that are not in there, but get their ids one after the other."""
+
+
+def write(encoding: "Encoding") -> str:
+    """The text of the file. Raises `CannotSay`.
+
+    >>> import bpeline, json
+    >>> from bpeline.tokenizer_json.writer import write
+    >>> json.loads(write(bpeline.load("gpt2").encoding))["pre_tokenizer"]["type"]
+    'ByteLevel'
+    """
+    merges = encoding.merges()
+    if merges is None:
+        raise CannotSay('it ranks token bytes, not pairs; save it as "tiktoken"')
+    spec: dict[str, Any] = json.loads(encoding.spec) if encoding.spec else {"added": None, "file": None}
+    added = spec["added"]
+    if added is None:
+        plain = dict.fromkeys(_CONDITIONS, False) | {"special": True}
+        added = [{"id": id, "content": literal, **plain} for literal, id in encoding.special_tokens.items()]
+    vocabulary = _vocabulary(encoding, added, set(spec["file"]["inside"]) if spec["file"] else set())
+    sections = spec["file"] or {
+        "normalizer": None,
+        "pre_tokenizer": _pre_tokenizer(encoding.pattern),
+        "post_processor": None,
+        "decoder": _BYTE_LEVEL,
+    }
+    spell = [str(encoding.id_to_token(id)) for id in range(encoding.vocab_size)]
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": sections["normalizer"],
+        "pre_tokenizer": sections["pre_tokenizer"],
+        "post_processor": sections["post_processor"],
+        "decoder": sections["decoder"],
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": encoding.whole_pieces,
+            "vocab": {token: id for token, id in vocabulary.ids.items() if token not in vocabulary.apart},
+            "merges": [f"{spell[left]} {spell[right]}" for left, right in merges],
+        },
+    }
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def _pre_tokenizer(pattern: str) -> dict[str, Any]:
+    if pattern == PATTERNS["gpt2"]:
+        return _BYTE_LEVEL
+    splits = [
+        {"type": "Split", "pattern": {"Regex": _oniguruma(part)}, "behavior": "Isolated", "invert": False}
+        for part in pattern.split(IN_TURN)
+    ]
+    return {"type": "Sequence", "pretokenizers": [*splits, _BYTE_LEVEL | {"use_regex": False}]}
+
+
+def _oniguruma(pattern: str) -> str:
+    try:
+        return untranslate(pattern)
+    except NotSupported as reason:
+        raise CannotSay(f'its pattern "{pattern[:40]}" may mean something else there: {reason}') from None
+
+
+def _vocabulary(encoding: "Encoding", added: list[dict[str, Any]], inside: set[str]) -> _Vocabulary:
+    ids: dict[str, int] = {}
+    for id in range(encoding.vocab_size):
+        token = encoding.id_to_token(id)
+        if token is not None:
+            if token in ids:
+                raise CannotSay(f'the special token "{token[:40]}" is spelled like an ordinary token')
+            ids[token] = id
+    for token in added:
+        content, id = token["content"], token["id"]
+        if content not in ids:
+            raise CannotSay(f'the special tokens "{encoding.id_to_token(id)}" and "{content[:40]}" share the id {id}')
+        if ids[content] != id:
+            raise CannotSay(f'the special token "{content[:40]}" is spelled like an ordinary token')
+    apart: set[str] = set()
+    if encoding.whole_pieces:
+        # Here a piece that is in the vocabulary is that token: what was not in it should not get there.
+        apart = {token["content"] for token in added} - inside
+        if sorted(ids[token] for token in apart) != list(range(len(ids) - len(apart), len(ids))):
+            raise CannotSay("its added tokens do not follow the vocabulary, which is looked up whole")
+    return _Vocabulary(ids, apart)
