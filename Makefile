@@ -5,7 +5,8 @@ export BPELINE_REQUIRE_NATIVE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python test-portable bench \
-        bench-python bench-rust bench-smoke bench-compare bench-readme parity parity-full dist-check unicode-tables clean
+        bench-python bench-rust bench-smoke bench-compare bench-readme parity parity-full tiktoken-suite dist-check \
+        unicode-tables clean
 
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +78,9 @@ parity:          ## compare the ids with those of tiktoken, tokenizers, regex, m
 
 parity-full:     ## the same over all 1,112,064 scalar values
 	$(PYTHON) -m tests.parity --full $(ARGS)
+
+tiktoken-suite:  ## tiktoken's own tests, from its sdist, on bpeline.compat.tiktoken
+	$(PYTHON) -m tests.tiktoken_suite $(ARGS)
 
 dist-check:      ## build the wheel and the sdist, install both ways in empty environments
 	$(PYTHON) tests/dist_check.py

@@ -6,6 +6,7 @@
 //! instructions a byte, so it runs only where what all literals begin with has been found.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 use daachorse::{DoubleArrayAhoCorasick, DoubleArrayAhoCorasickBuilder, MatchKind};
 use hashbrown::{HashMap, HashSet};
@@ -22,6 +23,9 @@ pub struct SpecialTokens {
     all: Finder,
     /// Bytes that some literal has next to each other, a bit for each pair.
     neighbours: Box<[u64; 1 << 10]>,
+    /// The last choice and what came of it: most callers choose the same at every call, and an automaton takes 200 µs to
+    /// build, short texts much less. Nobody waits for the lock, as in `encode.rs`.
+    last_choice: Mutex<Option<(Vec<String>, Arc<Chosen>)>>,
 }
 
 /// Finds the literals of some tokens, and says the number that each was given.
@@ -43,7 +47,7 @@ pub enum Special {
     /// One is an error.
     Error,
     /// Some become their ids, the others are ordinary text.
-    Some(Box<Chosen>),
+    Some(Arc<Chosen>),
 }
 
 /// Special tokens chosen by [`SpecialTokens::choose`].
@@ -92,7 +96,7 @@ impl SpecialTokens {
             neighbours[word] |= bit;
         }
         let all = Finder::new(tokens.iter().map(|(literal, id)| (literal.as_str(), *id)).collect())?;
-        Ok(SpecialTokens { tokens, by_literal, all, neighbours })
+        Ok(SpecialTokens { tokens, by_literal, all, neighbours, last_choice: Mutex::new(None) })
     }
 
     /// In (id, literal) order.
@@ -123,14 +127,25 @@ impl SpecialTokens {
     }
 
     /// Those of `literals`; the first that is no special token is the error.
-    pub fn choose<'l>(&self, literals: &[&'l str]) -> Result<Chosen, &'l str> {
+    pub fn choose<'l>(&self, literals: &[&'l str]) -> Result<Arc<Chosen>, &'l str> {
+        if let Ok(last) = self.last_choice.try_lock()
+            && let Some((choice, chosen)) = &*last
+            && choice == literals
+        {
+            return Ok(Arc::clone(chosen));
+        }
         let mut chosen = Vec::with_capacity(literals.len());
         for literal in literals {
             chosen.push((*literal, self.id(literal).ok_or(*literal)?));
         }
         // What was part of one automaton makes a smaller one.
         let finder = Finder::new(chosen).map_err(|_| literals[0])?;
-        Ok(Chosen { finder, literals: literals.iter().map(|literal| (*literal).to_owned()).collect() })
+        let literals = literals.iter().map(|literal| (*literal).to_owned());
+        let chosen = Arc::new(Chosen { finder, literals: literals.clone().collect() });
+        if let Ok(mut last) = self.last_choice.try_lock() {
+            *last = Some((literals.collect(), Arc::clone(&chosen)));
+        }
+        Ok(chosen)
     }
 
     /// Calls `visit` with each segment in order; empty ordinary segments are left out.
@@ -292,6 +307,24 @@ mod tests {
             }
             proptest::prop_assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn each_choice_is_its_own() {
+        let tokens = SpecialTokens::new(vec![("<a>".into(), 1), ("<b>".into(), 2)]).unwrap();
+        for (choice, expected) in [(&["<a>"], 1), (&["<a>"], 1), (&["<b>"], 2), (&["<a>"], 1)] {
+            let special = super::Special::Some(tokens.choose(choice).ok().unwrap());
+            let mut found = Vec::new();
+            let visit = |segment: Segment| {
+                if let Segment::Special(id, _) = segment {
+                    found.push(id);
+                }
+                Ok(())
+            };
+            tokens.cut("<a><b>", &special, &Never, visit).unwrap();
+            assert_eq!(found, [expected]);
+        }
+        assert_eq!(tokens.choose(&["<a>", "<c>"]).err(), Some("<c>"));
     }
 
     #[test]

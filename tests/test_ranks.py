@@ -147,3 +147,39 @@ def test_text_outside_the_pattern_is_kept(Tokenizer, pattern):
     for text in ("12ab12", "ab", "12", "漢ab 12 漢", ""):
         assert tok.decode(tok.encode(text)) == text
     assert tok.encode("12") == [257]
+
+
+MATCHES = [
+    (r"[a-z]+", "12ab12cd", ["ab", "cd"]),
+    (r"[a-z]+", "", []),
+    (r"[a-z]+", "12", []),
+    (r"\p{L}*", "12ab 漢é", ["ab", "漢é"]),
+    (r"(?=a)|b", "abab", ["b", "b"]),
+    (r"[a-z]+|\s+(?!\S)|\s+", "one, two   x\n", ["one", " ", "two", "  ", " ", "x", "\n"]),
+    ("gpt2", "it's  1", ["it", "'s", " ", " 1"]),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "expected"), MATCHES)
+def test_matches(Tokenizer, pattern, text, expected):
+    """The pieces, but those between matches."""
+    assert Tokenizer.from_ranks(BYTES, pattern=pattern).encoding.matches(text) == expected
+
+
+def test_matches_of_a_long_text(Tokenizer):
+    encoding = Tokenizer.from_ranks(BYTES, pattern=r"[a-z]+|\s+(?!\S)|\s+").encoding
+    assert encoding.matches("ab, " * 50_000) == ["ab", " "] * 50_000
+    with pytest.raises(UnicodeEncodeError):
+        encoding.matches("a\ud83d")
+
+
+def test_merge_piece(Tokenizer):
+    """No lookup of the whole, and no UTF-8."""
+    tok = Tokenizer.from_ranks(BYTES | {b"xyz": 256, b"ab": 257, b"\xff\xfe": 258}, pattern=ANY)
+    assert tok.encode("xyz") == [256]
+    assert tok.encoding.merge_piece(b"xyz") == [*b"xyz"]
+    assert tok.encoding.merge_piece(b"\xff\xfeabab") == [258, 257, 257]
+    assert tok.encoding.merge_piece(b"") == []
+    assert tok.encoding.merge_piece(b"ab" * 50_000) == [257] * 50_000
+    with pytest.raises(TypeError):
+        tok.encoding.merge_piece("ab")

@@ -234,6 +234,21 @@ impl Pattern {
         Ok(())
     }
 
+    /// Calls `visit` with each part of `text` that the pattern matches, in order: the pieces, but those that lie between
+    /// matches. Of several patterns in turn, all pieces.
+    pub fn matches<'t>(&self, text: &'t str, mut visit: impl FnMut(&'t str) -> Result<()>) -> Result<()> {
+        let mut end = 0;
+        self.pieces(text, |piece| {
+            let start = end;
+            end += piece.len();
+            let is_match = match &self.engine {
+                Engine::Known(_) | Engine::InTurn(_) => true,
+                Engine::Regex(engine) => engine.matches_at(text, start)?,
+            };
+            if is_match { visit(piece) } else { Ok(()) }
+        })
+    }
+
     /// What finding one piece may cost, in bytes of ordinary work: some patterns look at all of the text for each.
     pub fn work_of_a_piece(&self) -> usize {
         match self.engine {

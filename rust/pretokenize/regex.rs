@@ -59,6 +59,11 @@ impl Engine {
         Matches { engine: self, text, walk, start, from: start, found: None }
     }
 
+    /// Whether a match that is not empty begins at byte `at`.
+    pub fn matches_at(&self, text: &str, at: usize) -> Result<bool> {
+        Ok(self.next_match(text, at)?.is_some_and(|(start, end)| start == at && start < end))
+    }
+
     fn next_match(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>> {
         let gave_up = |error| Error::InvalidText(format!("the pattern's engine gave up after byte {from}: {error}"));
         let Some(found) = self.regex.find_from_pos(text, from).map_err(gave_up)? else {

@@ -8,6 +8,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyString};
 
 use super::options::OnInvalid;
+use super::signals::Signals;
 use super::texts::Text;
 use crate::byte_map;
 use crate::encoding::vocabulary::Kind;
@@ -15,6 +16,8 @@ use crate::encoding::{
     self as core, Beyond, File, MAX_ID, Rules, TokenId, builtin, data, gpt2_files, ranks, tiktoken_file, tokenizer_json,
 };
 use crate::error::{Error, quote, show_bytes};
+use crate::interrupt::Interrupt;
+use crate::merge::Merger;
 
 /// All that fixes the ids: vocabulary, merge rules, pattern, special tokens. Immutable.
 #[pyclass(frozen, module = "bpeline._native")]
@@ -287,6 +290,23 @@ impl Encoding {
             Rules::Pairs(merges) => Some(merges.clone()),
             Rules::TokenBytes => None,
         }
+    }
+
+    /// The parts of a text that the pattern matches.
+    fn matches<'t>(&self, py: Python<'_>, text: &'t str) -> PyResult<Vec<&'t str>> {
+        let mut matches = Vec::new();
+        Signals::detached(py, |signals| {
+            self.inner.pattern().matches(text, |part| {
+                matches.push(part);
+                signals.check()
+            })
+        })?;
+        Ok(matches)
+    }
+
+    /// The ids of bytes, merged as one piece.
+    fn merge_piece(&self, py: Python<'_>, piece: &[u8]) -> PyResult<Vec<TokenId>> {
+        Signals::detached(py, |signals| Ok(Merger::default().merge(self.inner.pairs(), piece, signals)?.to_vec()))
     }
 }
 

@@ -72,7 +72,7 @@ impl SpecialChoice {
                 let chosen = tokens.choose(&literals).map_err(|literal| {
                     PyValueError::new_err(format!("not a special token of this encoding: {}", quote(literal)))
                 })?;
-                Ok(Special::Some(Box::new(chosen)))
+                Ok(Special::Some(chosen))
             }
         }
     }

@@ -14,7 +14,7 @@ from .data import MAX_ID, Parts
 from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
 from .route import compile_regex, route
-from .stages import PATTERNS, Pairs, SpecialTokens, spell, splits, unspell
+from .stages import PATTERNS, Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
 from .tiktoken_file import read_tiktoken_file
 
 if TYPE_CHECKING:
@@ -346,6 +346,34 @@ class Encoding:
         (220, 83)
         """
         return None if self._parts.merges is None else self._parts.merges.copy()
+
+    # --- Stages on their own ---
+
+    def matches(self, text: str) -> list[str]:
+        """The parts of a text that the pattern matches, in order: the pieces, but those that lie between matches.
+
+        Of several patterns in turn, all pieces. Raises `UnicodeEncodeError` for a surrogate.
+
+        >>> from bpeline._reference import Encoding
+        >>> ranks = {bytes([byte]): byte for byte in range(256)}
+        >>> Encoding.from_ranks(ranks, "[a-z]+").matches("one, two")
+        ['one', 'two']
+        """
+        text.encode()
+        match self._compiled_pattern:
+            case [pattern]:
+                return [part for part, is_match in split_matches(text, pattern) if is_match]
+            case patterns:
+                return list(split_pieces(text, patterns))
+
+    def merge_piece(self, piece: bytes) -> list[int]:
+        """The ids of bytes merged as one piece, without looking the whole up first. They need not be UTF-8.
+
+        >>> from bpeline._reference import Encoding
+        >>> Encoding.builtin("gpt2").merge_piece(b" the\\xff")
+        [262, 187]
+        """
+        return merge([self._byte_ids[byte] for byte in piece], self._pairs)
 
 
 def _mapping(special_tokens: Any) -> dict[str, int]:
