@@ -72,11 +72,11 @@ bench-compare:   ## bpeline beside its peers, into benches/record; ARGS=--help s
 bench-readme:    ## show the newest record in README.md
 	$(PYTHON) -m benches.report
 
-parity:          ## compare the ids with those of tiktoken, tokenizers and regex
-	$(PYTHON) -m tests.parity
+parity:          ## compare the ids with those of tiktoken, tokenizers, regex, mistral-common; ARGS=--help shows more
+	$(PYTHON) -m tests.parity $(ARGS)
 
 parity-full:     ## the same over all 1,112,064 scalar values
-	$(PYTHON) -m tests.parity --full
+	$(PYTHON) -m tests.parity --full $(ARGS)
 
 dist-check:      ## build the wheel and the sdist, install both ways in empty environments
 	$(PYTHON) tests/dist_check.py

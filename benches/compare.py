@@ -333,7 +333,7 @@ def single_calls(options: argparse.Namespace, folder: Path) -> tuple[int, list[R
 def main(arguments: list[str]) -> None:
     options = parse(arguments)
     record = report.surroundings(list(ENCODERS))  # before the record itself makes the tree dirty
-    record["command"] = command(options)
+    record |= {"command": command(options), "encoding": name_of(options.encoding)}
     if import_module("bpeline").backend() != "native":
         raise SystemExit("bpeline has no native module here")
     corpora = dict(options.corpus) or dict.fromkeys(corpus.CORPORA)
@@ -341,7 +341,7 @@ def main(arguments: list[str]) -> None:
     record["throughput"] = []
     with tempfile.TemporaryDirectory(prefix="bpeline-compare-") as name:
         folder = Path(name)
-        write_files(folder)
+        write_files(folder, options.encoding)
         for corpus_name, path in corpora.items():
             size = int(options.mb * 1e6)
             texts = corpus.read(path, size) if path else corpus.first(corpus.CORPORA[corpus_name](), size)
@@ -365,6 +365,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         metavar="NAME=FILE",
         help="texts, plain or .xz, parted by <|endoftext|>; for any number (default: from the standard library)",
     )
+    parser.add_argument("--encoding", default="gpt2", help="a name or file that bpeline loads (gpt2)")
     parser.add_argument("--mb", type=float, default=16, help="of each corpus at most (16)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers of threads (1 2)")
     parser.add_argument("--rounds", type=int, default=3, help="passes over the texts in a run, the first apart (3)")
@@ -391,6 +392,8 @@ def corpus_option(text: str) -> tuple[str, Path]:
 def command(options: argparse.Namespace) -> str:
     """The command of a record, which names no path of this machine."""
     parts = [] if options.encoders == list(ENCODERS) else [*options.encoders]
+    if options.encoding != "gpt2":
+        parts.append(f"--encoding {options.encoding if name_of(options.encoding) == options.encoding else 'FILE'}")
     parts += (f"--corpus {name}=FILE" for name, _ in options.corpus)
     parts += [f"--mb {options.mb:g}", f"--threads {' '.join(map(str, options.threads))}"]
     parts += [f"--rounds {options.rounds}", f"--runs {options.runs}"]
@@ -398,6 +401,11 @@ def command(options: argparse.Namespace) -> str:
         parts.append(f"--forms {' '.join(options.forms)}")
     arguments = " ".join(parts)
     return f'make bench-compare ARGS="{arguments}"'
+
+
+def name_of(encoding: str) -> str:
+    """A name as it is; of a file, its own name without what follows a dot."""
+    return Path(encoding).name.partition(".")[0]
 
 
 def describe(texts: list[str]) -> dict[str, Any]:

@@ -1,18 +1,18 @@
 """How each encoder is called: what `make bench-compare` times, in one place.
 
-An encoder is made from the formats that `write_files` saves, with the options that make it fastest for the ids of GPT-2.
+An encoder is made from the files that `write_files` leaves in a folder, with the options that make it fastest for the same ids.
 Those without an option for threads go by the environment, see `compare.THREADS`. Import a package before its time
 to load is taken.
 """
 
+import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-from tests.parity.samples import EOT
 
 FORMS = ("arrays", "objects", "lists")
 
@@ -36,14 +36,27 @@ class Encoder:
     decode_array: Callable[[Any], bytes | str] | None = None
 
 
-def write_files(folder: Path) -> None:
-    tok = import_module("bpeline").load("gpt2")
-    tok.save(folder, format="tokenizer.json")
-    tok.save(folder, format="tiktoken")
+def write_files(folder: Path, encoding: str) -> None:
+    """What encoders load, for an encoding called by its name or its file: those of its formats that can hold it."""
+    tok = import_module("bpeline").load(encoding)
+    about = {"source": encoding, "name": tok.name, "pattern": tok.pattern, "special_tokens": tok.special_tokens}
+    if tok.pattern == import_module("bpeline").load("gpt2").pattern:
+        about["pattern"] = import_module("tiktoken_ext.openai_public").r50k_pat_str  # as tiktoken spells it for speed
+    (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    if Path(encoding).suffix == ".json":
+        shutil.copy(encoding, folder / "tokenizer.json")
+    else:
+        tok.save(folder, format="tokenizer.json")
+        tok.save(folder, format="tiktoken")
+
+
+def about(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+    return content
 
 
 def bpeline(folder: Path, threads: int) -> Encoder:
-    tok = import_module("bpeline").load("gpt2")
+    tok = import_module("bpeline").load(about(folder)["source"])
     return Encoder(
         arrays=partial(tok.encode_ragged, threads=threads),
         lists=partial(tok.encode_batch, threads=threads),
@@ -89,10 +102,15 @@ def tokie(folder: Path, threads: int) -> Encoder:
 
 
 def tiktoken(folder: Path, threads: int) -> Encoder:
-    module = import_module("tiktoken")
-    pattern = import_module("tiktoken_ext.openai_public").r50k_pat_str  # GPT-2's, as tiktoken spells it for speed
-    ranks = import_module("tiktoken.load").load_tiktoken_bpe(str(folder / "gpt2.tiktoken"))
-    tok = module.Encoding("gpt2", pat_str=pattern, mergeable_ranks=ranks, special_tokens={EOT: 50256})
+    encoding = about(folder)
+    (file,) = folder.glob("*.tiktoken")
+    ranks = import_module("tiktoken.load").load_tiktoken_bpe(str(file))
+    tok = import_module("tiktoken").Encoding(
+        encoding["name"],
+        pat_str=encoding["pattern"],
+        mergeable_ranks=ranks,
+        special_tokens=encoding["special_tokens"],
+    )
     return Encoder(
         lists=partial(tok.encode_ordinary_batch, num_threads=threads),
         encode=tok.encode_ordinary,

@@ -69,9 +69,10 @@ def processor() -> str:
 
 
 def folder_name(record: Record) -> str:
-    """`2026-11-30-intel-xeon-processor`."""
+    """`2026-11-30-intel-xeon-processor`, and the encoding if it is not GPT-2."""
     plain = re.sub(r"\((R|TM)\)", "", record["processor"], flags=re.IGNORECASE).lower()
-    return f"{record['date']}-{'-'.join(re.findall(r'[a-z0-9.]+', plain))}"
+    encoding = record.get("encoding", "gpt2")
+    return "-".join([record["date"], *re.findall(r"[a-z0-9.]+", plain), *([encoding] if encoding != "gpt2" else [])])
 
 
 # --- Tables ---
@@ -154,7 +155,7 @@ encoders take turns, pass by pass. Memory is what a process had grown by at its 
 tables, caches and ids; the most of all corpora. The ids of all documents were compared before.
 """
 HOW_TO_READ_CALLS = """\
-One call in a warm process, one thread: load GPT-2 (from inside the package, or the fastest of its files), encode to a list,
+One call in a warm process, one thread: load {encoding} (from inside the package, or the fastest of its files), encode to a list,
 encode {megabytes} MB of English to an array, count its tokens, decode it (to bytes; fastokens and tokenizers to str).
 """
 
@@ -164,7 +165,8 @@ def tables(record: Record, threads: Iterable[int]) -> str:
     for each in threads:
         parts += [f"{'One thread' if each == 1 else f'{each} threads'}:\n", throughput_table(record, each)]
     how = HOW_TO_READ.format(runs=record["options"]["runs"])
-    calls = HOW_TO_READ_CALLS.format(megabytes=number(record["call_bytes"] / 1e6))
+    encoding = record.get("encoding", "gpt2").replace("gpt2", "GPT-2")
+    calls = HOW_TO_READ_CALLS.format(encoding=encoding, megabytes=number(record["call_bytes"] / 1e6))
     return "\n".join([how, *parts, calls, calls_table(record)])
 
 
@@ -180,7 +182,7 @@ def whole(record: Record) -> str:
     )
     versions = (f"{name} {version}" for name, version in record["versions"].items())
     return f"""\
-# Speed, {record["date"]}
+# Speed of {record.get("encoding", "gpt2").replace("gpt2", "GPT-2")}, {record["date"]}
 
 - commit {record["commit"]}{", and changes that were not committed" if record["dirty"] else ""}
 - {record["processor"]}, cores: {record["cores"]}; {record["system"]}; {record["python"]}
@@ -250,8 +252,9 @@ def write(record: Record, folder: Path) -> Path:
 
 
 def newest() -> Path:
-    """The folder of the newest record."""
-    folders = sorted(path.parent for path in RECORDS.glob("*/results.json"))
+    """The folder of the newest record of GPT-2."""
+    records = ((path.parent, json.loads(path.read_text(encoding="utf-8"))) for path in RECORDS.glob("*/results.json"))
+    folders = sorted(folder for folder, record in records if record.get("encoding", "gpt2") == "gpt2")
     if not folders:
         raise SystemExit("benches/record has no record yet: make bench-compare writes one")
     return folders[-1]

@@ -15,6 +15,7 @@ use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
 use bpeline::merge::Merger;
 use bpeline::pretokenize::Boundaries;
+use bpeline::pretokenize::rules::Gpt2;
 use bpeline::pretokenize::scanner::{Scanner, Words};
 use bpeline::sink::Count;
 use bpeline::special::Special;
@@ -77,8 +78,8 @@ fn special_tokens(text: &str, encoding: &Encoding) -> usize {
 }
 
 /// Pieces, by what `next` does with a scanner.
-fn pieces(text: &str, next: impl Fn(&mut Scanner, &mut Boundaries) -> bool) -> usize {
-    let (mut pieces, mut scanner, mut boundaries) = (0, Scanner::new(text, 0), Boundaries::default());
+fn pieces(text: &str, next: impl Fn(&mut Scanner<Gpt2>, &mut Boundaries) -> bool) -> usize {
+    let (mut pieces, mut scanner, mut boundaries) = (0, Scanner::<Gpt2>::new(text, 0), Boundaries::default());
     while next(&mut scanner, &mut boundaries) {
         pieces += black_box(&boundaries).count();
     }

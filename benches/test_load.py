@@ -10,14 +10,27 @@ def test_built_in(benchmark, gpt2, Tokenizer):
     benchmark(Tokenizer.load, "gpt2")
 
 
-def test_built_in_anew(benchmark, native):
+@pytest.mark.parametrize(
+    ("name", "ids"), [("gpt2", [31373, 995]), ("cl100k_base", [15339, 1917]), ("o200k_base", [24912, 2375])]
+)
+def test_built_in_anew(benchmark, native, name, ids):
     """As in a new process: `load` keeps the encoding of a tokenizer that is still there."""
 
     def load():
-        return native(native._Encoding.builtin("gpt2"))
+        return native(native._Encoding.builtin(name))
 
-    assert load().encode("hello world") == [31373, 995]
+    assert load().encode("hello world") == ids
     benchmark(load)
+
+
+def test_rank_file(benchmark, native, tmp_path):
+    """cl100k's, with one more newline: then it is not known by its content."""
+    tok = native.load("cl100k_base")
+    path = tok.save(tmp_path, format="tiktoken")[0]
+    path.write_bytes(path.read_bytes() + b"\n")
+    options = {"pattern": "cl100k", "special_tokens": tok.special_tokens}
+    assert native.load(path, **options) == tok
+    benchmark(native.load, path, **options)
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,15 @@
 //! Pieces go through in batches: first the key of each, and the line of memory that may hold its ids is sent for; then,
 //! when the lines are there, the ids of each (`table.rs`). What the cache does not hold is merged.
 //!
-//! An [`Encoder`] is an encoding and a few [`Scratch`]es (a cache and buffers), one for each core. A
+//! An [`Encoder`] is an encoding, a cache that all threads share, and a few [`Scratch`]es (buffers), one for each core. A
 //! [`Session`] borrows one of them for as long as one thread encodes; when all are taken it brings
-//! its own, without a cache. Nobody ever waits for a lock, so a forked child, whose copies of
+//! its own. Nobody ever waits for a lock, so a forked child, whose copies of
 //! the locks may stay taken for ever, cannot hang either.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use crate::cache::{Cache, LONGEST_KEPT};
+use crate::cache::{Block, Cache, LONGEST_KEPT, Share};
 use crate::encoding::{Encoding, TokenId};
 use crate::error::Result;
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
@@ -21,7 +21,7 @@ use crate::sink::{Sink, Token};
 use crate::special::{Segment, Special};
 use crate::table::{Key, Keys, LONGEST, Lookup, ROOM_OF_AN_ENTRY};
 
-/// What one thread may keep of merged pieces, where the caller names no budget. `rust/DESIGN.md` has the figures.
+/// What may be kept of merged pieces, where the caller names no budget. `rust/DESIGN.md` has the figures.
 const DEFAULT_BYTES: usize = 32 << 20;
 
 pub struct Encoder {
@@ -30,20 +30,25 @@ pub struct Encoder {
     cache_bytes: usize,
 }
 
-/// A scratch for each core, by what its ids are stored as.
+/// The cache and the buffers, by what ids are stored as.
 enum Pool {
-    Narrow(Vec<Mutex<Scratch<u16>>>),
-    Wide(Vec<Mutex<Scratch<u32>>>),
+    Narrow(Shared<u16>),
+    Wide(Shared<u32>),
+}
+
+struct Shared<T: Token> {
+    cache: Cache<T>,
+    /// One for each core.
+    scratches: Vec<Mutex<Scratch<T>>>,
 }
 
 impl Encoder {
-    /// `cache_bytes` is the budget of all caches together.
+    /// `cache_bytes` is the cache's budget.
     pub fn new(encoding: Arc<Encoding>, cache_bytes: Option<usize>) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let cache_bytes = cache_bytes.unwrap_or(DEFAULT_BYTES * cores);
+        let cache_bytes = cache_bytes.unwrap_or(DEFAULT_BYTES);
         let pool = match encoding.vocabulary().size() {
-            0..=0x1_0000 => Pool::Narrow(scratches(cores, cache_bytes / cores)),
-            _ => Pool::Wide(scratches(cores, cache_bytes / cores)),
+            0..=0x1_0000 => Pool::Narrow(Shared::new(cache_bytes)),
+            _ => Pool::Wide(Shared::new(cache_bytes)),
         };
         Encoder { encoding, pool, cache_bytes }
     }
@@ -57,30 +62,35 @@ impl Encoder {
     }
 
     pub fn session(&self) -> Session<'_> {
-        let scratch = match &self.pool {
-            Pool::Narrow(scratches) => Width::Narrow(borrow(scratches, self.cache_bytes)),
-            Pool::Wide(scratches) => Width::Wide(borrow(scratches, self.cache_bytes)),
+        let thread = match &self.pool {
+            Pool::Narrow(shared) => Width::Narrow(shared.thread()),
+            Pool::Wide(shared) => Width::Wide(shared.thread()),
         };
-        Session { encoding: &self.encoding, scratch, checks: Checks { until: TEXT_BETWEEN_CHECKS as isize } }
+        Session { encoding: &self.encoding, thread, checks: Checks { until: TEXT_BETWEEN_CHECKS as isize } }
     }
 }
 
-fn scratches<T: Token>(count: usize, cache_bytes: usize) -> Vec<Mutex<Scratch<T>>> {
-    (0..count).map(|_| Mutex::new(Scratch::new(cache_bytes))).collect()
-}
+impl<T: Token> Shared<T> {
+    fn new(cache_bytes: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let scratches = (0..cores).map(|_| Mutex::new(Scratch::new())).collect();
+        Shared { cache: Cache::new(cache_bytes), scratches }
+    }
 
-fn borrow<T: Token>(scratches: &[Mutex<Scratch<T>>], cache_bytes: usize) -> Borrowed<'_, T> {
-    let free = scratches.iter().find_map(|scratch| match scratch.try_lock() {
-        Ok(guard) => Some(guard),
-        Err(TryLockError::WouldBlock) => None,
-        Err(TryLockError::Poisoned(poisoned)) => {
-            // A panic may have left an entry half made: start anew.
-            let mut guard = poisoned.into_inner();
-            *guard = Scratch::new(cache_bytes / scratches.len());
-            Some(guard)
-        }
-    });
-    free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new(0))), Borrowed::Shared)
+    fn thread(&self) -> Thread<'_, T> {
+        let free = self.scratches.iter().find_map(|scratch| match scratch.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::WouldBlock) => None,
+            Err(TryLockError::Poisoned(poisoned)) => {
+                // A panic may have left something half made: start anew.
+                let mut guard = poisoned.into_inner();
+                *guard = Scratch::new();
+                Some(guard)
+            }
+        });
+        let scratch = free.map_or_else(|| Borrowed::Own(Box::new(Scratch::new())), Borrowed::Shared);
+        Thread { cache: self.cache.share(), scratch }
+    }
 }
 
 enum Borrowed<'e, T: Token> {
@@ -117,13 +127,13 @@ impl<T: Token> Drop for Borrowed<'_, T> {
 /// One thread's turn at encoding.
 pub struct Session<'e> {
     encoding: &'e Encoding,
-    scratch: Width<'e>,
+    thread: Width<'e>,
     checks: Checks,
 }
 
 enum Width<'e> {
-    Narrow(Borrowed<'e, u16>),
-    Wide(Borrowed<'e, u32>),
+    Narrow(Thread<'e, u16>),
+    Wide(Thread<'e, u32>),
 }
 
 impl<'e> Session<'e> {
@@ -142,12 +152,10 @@ impl<'e> Session<'e> {
         if let Some(route) = self.encoding.route() {
             return route.encode(self, text, special, sink, interrupt);
         }
-        let Session { encoding, scratch, checks } = self;
-        encoding.special_tokens().cut(text, special, interrupt, |segment| match (segment, &mut *scratch) {
-            (Segment::Ordinary(part), Width::Narrow(scratch)) => {
-                scratch.encode(encoding, part, sink, checks, interrupt)
-            }
-            (Segment::Ordinary(part), Width::Wide(scratch)) => scratch.encode(encoding, part, sink, checks, interrupt),
+        let Session { encoding, thread, checks } = self;
+        encoding.special_tokens().cut(text, special, interrupt, |segment| match (segment, &mut *thread) {
+            (Segment::Ordinary(part), Width::Narrow(thread)) => thread.encode(encoding, part, sink, checks, interrupt),
+            (Segment::Ordinary(part), Width::Wide(thread)) => thread.encode(encoding, part, sink, checks, interrupt),
             (Segment::Special(id, literal), _) => {
                 sink.put_special(id, literal.len());
                 checks.after(literal.len(), interrupt)
@@ -157,19 +165,25 @@ impl<'e> Session<'e> {
 
     /// Appends the ids of text without special tokens.
     pub fn encode_ordinary(&mut self, text: &str, sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
-        let Session { encoding, scratch, checks } = self;
-        match scratch {
-            Width::Narrow(scratch) => scratch.encode(encoding, text, sink, checks, interrupt),
-            Width::Wide(scratch) => scratch.encode(encoding, text, sink, checks, interrupt),
+        let Session { encoding, thread, checks } = self;
+        match thread {
+            Width::Narrow(thread) => thread.encode(encoding, text, sink, checks, interrupt),
+            Width::Wide(thread) => thread.encode(encoding, text, sink, checks, interrupt),
         }
     }
 
     /// Appends the ids of one piece.
-    pub fn encode_piece(&mut self, piece: &[u8], sink: &mut impl Sink, interrupt: &dyn Interrupt) -> Result<()> {
+    pub fn encode_piece(
+        &mut self,
+        piece: impl AsRef<[u8]>,
+        sink: &mut impl Sink,
+        interrupt: &dyn Interrupt,
+    ) -> Result<()> {
+        let piece = piece.as_ref();
         self.checks.after(piece.len() + self.encoding.pattern().work_of_a_piece(), interrupt)?;
-        match &mut self.scratch {
-            Width::Narrow(scratch) => scratch.encode_piece(self.encoding, piece, sink, interrupt),
-            Width::Wide(scratch) => scratch.encode_piece(self.encoding, piece, sink, interrupt),
+        match &mut self.thread {
+            Width::Narrow(thread) => thread.encode_piece(self.encoding, piece, sink, interrupt),
+            Width::Wide(thread) => thread.encode_piece(self.encoding, piece, sink, interrupt),
         }
     }
 }
@@ -191,11 +205,17 @@ impl Checks {
     }
 }
 
-/// What one thread needs to encode.
+/// What one thread encodes with.
+struct Thread<'e, T: Token> {
+    cache: Share<'e, T>,
+    scratch: Borrowed<'e, T>,
+}
+
+/// What a thread needs of its own to encode.
 struct Scratch<T> {
-    cache: Cache<T>,
     merger: Merger,
     batch: Box<Batch<T>>,
+    block: Block,
 }
 
 /// Pieces on their way: where they are, what they are looked up by, and the ids of those already found.
@@ -210,7 +230,7 @@ struct Batch<T> {
 }
 
 impl<T: Token> Scratch<T> {
-    fn new(cache_bytes: usize) -> Self {
+    fn new() -> Self {
         let batch = Batch {
             boundaries: Boundaries::default(),
             lookups: [Lookup::default(); Boundaries::MOST_PIECES],
@@ -218,9 +238,11 @@ impl<T: Token> Scratch<T> {
             end: 0,
             long: Vec::with_capacity(Boundaries::MOST_PIECES),
         };
-        Scratch { cache: Cache::new(cache_bytes), merger: Merger::default(), batch: Box::new(batch) }
+        Scratch { merger: Merger::default(), batch: Box::new(batch), block: Block::default() }
     }
+}
 
+impl<T: Token> Thread<'_, T> {
     /// Encodes text without special tokens.
     fn encode(
         &mut self,
@@ -232,9 +254,9 @@ impl<T: Token> Scratch<T> {
     ) -> Result<()> {
         let pattern = encoding.pattern();
         let mut batches = pattern.batches(text, 0);
-        while batches.next(&mut self.batch.boundaries)? {
+        while batches.next(&mut self.scratch.batch.boundaries)? {
             self.encode_batch(encoding, text.as_bytes(), sink, interrupt)?;
-            let boundaries = &self.batch.boundaries;
+            let boundaries = &self.scratch.batch.boundaries;
             match boundaries.count() {
                 // A long one has not ended yet.
                 0 => interrupt.check()?,
@@ -251,7 +273,7 @@ impl<T: Token> Scratch<T> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
-        self.batch.boundaries.set_one(piece.len());
+        self.scratch.batch.boundaries.set_one(piece.len());
         self.encode_batch(encoding, piece, sink, interrupt)
     }
 
@@ -263,19 +285,21 @@ impl<T: Token> Scratch<T> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
-        self.batch.end = 0;
-        self.batch.look_up(text, &self.cache);
+        let batch = &mut self.scratch.batch;
+        batch.end = 0;
+        batch.look_up(text, &self.cache);
         let mut at = 0;
         loop {
-            at += self.batch.put_known(at, text, &self.cache);
-            if at == self.batch.boundaries.count() {
+            let batch = &mut self.scratch.batch;
+            at += batch.put_known(at, text, &self.cache);
+            if at == batch.boundaries.count() {
+                sink.put(batch.take());
                 break;
             }
             self.put_merged(encoding, text, at, sink, interrupt)?;
             at += 1;
         }
-        sink.put(self.batch.take());
-        self.cache.grow_if_full();
+        self.cache.keep_up();
         Ok(())
     }
 
@@ -289,7 +313,8 @@ impl<T: Token> Scratch<T> {
         sink: &mut impl Sink,
         interrupt: &dyn Interrupt,
     ) -> Result<()> {
-        let Scratch { cache, merger, batch } = self;
+        let Thread { cache, scratch } = self;
+        let Scratch { merger, batch, block } = &mut **scratch;
         let (start, end) = batch.boundaries.piece(number);
         let piece = &text[start..end];
         let whole = encoding.whole_piece(piece);
@@ -302,7 +327,7 @@ impl<T: Token> Scratch<T> {
             sink.put(ids);
         } else {
             let lookup = batch.lookups[number];
-            cache.insert(&lookup, piece, batch.put(ids));
+            cache.insert(&lookup, piece, batch.put(ids), block);
         }
         Ok(())
     }
@@ -311,7 +336,7 @@ impl<T: Token> Scratch<T> {
 impl<T: Token> Batch<T> {
     /// Sends for the line of memory that may hold the ids of each piece; and for where else they are, if they are.
     #[inline(never)] // inlined, its loop and the next would have to share registers
-    fn look_up(&mut self, text: &[u8], cache: &Cache<T>) {
+    fn look_up(&mut self, text: &[u8], cache: &Share<T>) {
         let (reader, keys) = (cache.reader(), Keys::new(text));
         self.long.clear();
         for (number, ((start, end), lookup)) in self.boundaries.pieces().zip(&mut self.lookups).enumerate() {
@@ -329,7 +354,7 @@ impl<T: Token> Batch<T> {
 
     /// Puts the ids of pieces from `first` on, until one is not in the cache, and returns how many were.
     #[inline(never)]
-    fn put_known(&mut self, first: usize, text: &[u8], cache: &Cache<T>) -> usize {
+    fn put_known(&mut self, first: usize, text: &[u8], cache: &Share<T>) -> usize {
         let (lookups, reader) = (&self.lookups[first..self.boundaries.count()], cache.reader());
         let (ids, mut end) = (&mut self.ids[..], self.end);
         let mut left = lookups.iter();

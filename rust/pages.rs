@@ -1,6 +1,15 @@
 //! Large memory in large pages: a look-up in 16 MB of small ones is mostly a search for the page, and each costs a
 //! visit to the system when it is first used.
 
+use std::cell::UnsafeCell;
+
+/// Zeros to be shared, which the system provides as they are used. (It would write a vector of atomic words.)
+pub fn zeros(words: usize) -> Box<[UnsafeCell<u64>]> {
+    let zeros = Box::into_raw(vec![0u64; words].into_boxed_slice());
+    // SAFETY: an `UnsafeCell` has the layout of what is in it.
+    unsafe { Box::from_raw(zeros as *mut [UnsafeCell<u64>]) }
+}
+
 /// The size of a huge page, where there are any.
 pub const HUGE: usize = 1 << 21;
 

@@ -5,10 +5,15 @@
 //! bucket, which is a cache line, and a key's hash names its bucket. So a look-up is one line of memory, two
 //! comparisons, and no branch but the last.
 //!
-//! A new entry takes a free place of its bucket. If there is none, it goes to a bucket that another hash of its key names, and
-//! its own bucket is marked, so that whoever does not find a key there knows whether to look further. If both are full
-//! it takes the first place of its own, what was there moves to the second, and what was there is forgotten: the table
-//! keeps what came lately. (Two buckets to choose from lose few entries where one loses many: Azar et al. 1994.)
+//! A new entry takes a free place of its bucket; if there is none, of a bucket that another hash of its key names, so that
+//! whoever does not find a key in a full bucket looks there too. If both are full there is no room for it. (Two buckets to
+//! choose from have room for nearly all where one has not: Azar et al. 1994.)
+//!
+//! All threads look up and insert at any time, and none waits. A place is taken once and never changes again: who takes it
+//! claims it, writes the entry, and writes the last word of the key when all else is there. Who sees that word sees the rest.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::pages;
 use crate::sink::{self, Token};
@@ -35,6 +40,9 @@ impl PartialEq for Key {
 
 const HASHED: u64 = 0xff;
 
+/// In place of a key's last word, which it differs from in its length: an entry is being written.
+const CLAIMED: u64 = 1;
+
 /// The most ids that an entry can lead to.
 pub const MOST_ELSEWHERE: usize = (1 << 7) - 1;
 
@@ -55,14 +63,11 @@ pub struct Entry {
 
 const ELSEWHERE: u8 = 1 << 7;
 
-/// In the last byte but one of a bucket's first entry: some of the bucket's entries may be in other buckets.
-const FULL: u8 = 1;
-
-#[derive(Clone, Copy)]
+/// Two keys, each the two words that it is made of, and their entries.
 #[repr(C, align(64))]
 struct Bucket {
-    keys: [Key; 2],
-    entries: [Entry; 2],
+    keys: [[AtomicU64; 2]; 2],
+    entries: [UnsafeCell<Entry>; 2],
 }
 
 /// Bits of a hash that name a bucket, of which a table uses as many as it has buckets for. A larger budget than for all of
@@ -73,7 +78,7 @@ pub const MOST: usize = size_of::<Bucket>() << PLACE_BITS;
 pub struct PieceTable {
     /// The memory: zeros, so that the system provides it only as it is used. No piece is empty, so no key is
     /// zero, and zeros are empty buckets.
-    words: Vec<u64>,
+    words: Box<[UnsafeCell<u64>]>,
     /// Where the first bucket begins, at the start of a page.
     first: usize,
     /// A power of two.
@@ -161,10 +166,6 @@ impl Key {
     fn difference(&self, other: &Key) -> u64 {
         (self.front ^ other.front) | (self.back ^ other.back)
     }
-
-    fn is_none(self) -> bool {
-        self.back == 0
-    }
 }
 
 impl Entry {
@@ -220,12 +221,15 @@ impl Entry {
     }
 }
 
+// SAFETY: all access to the memory is by its buckets, of which `Bucket` says who may write what.
+unsafe impl Sync for PieceTable {}
+
 impl PieceTable {
     /// With as many buckets as fit into `bytes`, a power of two, and two at least.
     pub fn new(bytes: usize) -> Self {
         let buckets = 1 << (bytes.min(MOST) / size_of::<Bucket>()).max(2).ilog2();
         let align = if buckets * size_of::<Bucket>() >= pages::HUGE { pages::HUGE } else { align_of::<Bucket>() };
-        let words = vec![0u64; (buckets * size_of::<Bucket>() + align) / size_of::<u64>()];
+        let words = pages::zeros((buckets * size_of::<Bucket>() + align) / size_of::<u64>());
         let first = (words.as_ptr() as usize).next_multiple_of(align) - words.as_ptr() as usize;
         let table = PieceTable { words, first: first / size_of::<u64>(), buckets };
         pages::advise_huge(table.buckets());
@@ -237,14 +241,18 @@ impl PieceTable {
         self.buckets * size_of::<Bucket>()
     }
 
+    /// How many entries it has places for.
+    pub fn places(&self) -> usize {
+        self.buckets * 2
+    }
+
     /// A table of `bytes`, which are more than this one has, with what this one holds.
     pub fn grown(&self, bytes: usize) -> Self {
-        let mut table = PieceTable::new(bytes);
+        let table = PieceTable::new(bytes);
         for bucket in self.buckets() {
-            // The second place has what is older.
-            for at in [1, 0] {
-                if !bucket.keys[at].is_none() {
-                    table.insert(&table.look_up(bucket.keys[at]), bucket.entries[at]);
+            for at in 0..2 {
+                if let Some(key) = bucket.key_if_ready(at) {
+                    table.insert(&table.look_up(key), *bucket.entry(at));
                 }
             }
         }
@@ -254,15 +262,9 @@ impl PieceTable {
     #[inline(always)]
     fn buckets(&self) -> &[Bucket] {
         let first = self.words.as_ptr().wrapping_add(self.first);
-        // SAFETY: `new` made room for the buckets and for what aligning the first one takes; `words` is never
-        // resized; and any words are a bucket, which is nothing but integers.
+        // SAFETY: `new` made room for the buckets and for what aligning the first one takes; any words are a bucket, which is
+        // nothing but integers; and the memory is in cells, so that whoever shares it may write.
         unsafe { std::slice::from_raw_parts(first.cast(), self.buckets) }
-    }
-
-    fn buckets_mut(&mut self) -> &mut [Bucket] {
-        let first = self.words.as_mut_ptr().wrapping_add(self.first);
-        // SAFETY: as in `buckets`, and `self` is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(first.cast(), self.buckets) }
     }
 
     /// To look up several keys.
@@ -280,35 +282,57 @@ impl PieceTable {
         reader.get(lookup).or_else(|| reader.get_other(lookup)).copied()
     }
 
-    pub fn insert(&mut self, lookup: &Lookup, entry: Entry) {
-        let &Lookup { key, place } = lookup;
-        let other = self.reader().other_place(key);
-        let buckets = self.buckets_mut();
-        let same = |bucket: &Bucket| bucket.keys.iter().position(|&there| there == key);
-        let free = |bucket: &Bucket| bucket.keys.iter().position(|there| there.is_none());
-        let own = &mut buckets[place];
-        if let Some(at) = same(own).or_else(|| free(own)) {
-            own.put(at, key, entry);
-            return;
-        }
-        own.entries[0].bytes[14] |= FULL;
-        if let Some(at) = same(&buckets[other]).or_else(|| free(&buckets[other])) {
-            buckets[other].put(at, key, entry);
-            return;
-        }
-        let own = &mut buckets[place];
-        own.put(1, own.keys[0], own.entries[0]);
-        own.put(0, key, entry);
+    /// Whether there was room for it, or it was there.
+    pub fn insert(&self, lookup: &Lookup, entry: Entry) -> bool {
+        let (&Lookup { key, place }, reader) = (lookup, self.reader());
+        reader.bucket(place).insert(key, entry) || reader.bucket(reader.other_place(key)).insert(key, entry)
     }
 }
 
+/// Of a place, the last word of the key is zero, then [`CLAIMED`], then what it is for good. In between, who claimed it
+/// writes all else, and who sees the last word of a key sees that too.
 impl Bucket {
-    /// The mark stays.
-    fn put(&mut self, at: usize, key: Key, entry: Entry) {
-        let mark = self.entries[at].bytes[14] & FULL;
-        self.keys[at] = key;
-        self.entries[at] = entry;
-        self.entries[at].bytes[14] = mark;
+    /// 0 if it is there.
+    #[inline(always)]
+    fn difference(&self, at: usize, key: &Key) -> u64 {
+        let [front, back] = &self.keys[at];
+        let back = back.load(Ordering::Acquire) ^ key.back;
+        (front.load(Ordering::Relaxed) ^ key.front) | back
+    }
+
+    /// Of a key that is there.
+    #[inline(always)]
+    fn entry(&self, at: usize) -> &Entry {
+        // SAFETY: the key is there, so nobody will write the entry any more.
+        unsafe { &*self.entries[at].get() }
+    }
+
+    fn key_if_ready(&self, at: usize) -> Option<Key> {
+        let [front, back] = &self.keys[at];
+        let back = back.load(Ordering::Acquire);
+        (back > CLAIMED).then(|| Key { front: front.load(Ordering::Relaxed), back })
+    }
+
+    fn is_full(&self) -> bool {
+        self.keys.iter().all(|[_, back]| back.load(Ordering::Relaxed) != 0)
+    }
+
+    /// Whether there was room for it, or it was there.
+    fn insert(&self, key: Key, entry: Entry) -> bool {
+        (0..2).any(|at| self.difference(at, &key) == 0 || self.claim(at, key, entry))
+    }
+
+    /// Whether the place was free: then it has the entry now.
+    fn claim(&self, at: usize, key: Key, entry: Entry) -> bool {
+        let [front, back] = &self.keys[at];
+        if back.compare_exchange(0, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        front.store(key.front, Ordering::Relaxed);
+        // SAFETY: whoever claims a place is the only one to write its entry, and until the key is there nobody reads it.
+        unsafe { *self.entries[at].get() = entry };
+        back.store(key.back, Ordering::Release);
+        true
     }
 }
 
@@ -319,7 +343,7 @@ pub struct Reader<'t> {
     buckets: &'t [Bucket],
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     /// Sends for the line of memory that may hold the entry of `key`. What it gives is for this table only.
     #[inline(always)]
     pub fn look_up(self, key: Key) -> Lookup {
@@ -330,21 +354,20 @@ impl Reader<'_> {
 
     /// What the bucket of the key says of it.
     #[inline(always)]
-    pub fn get(&self, lookup: &Lookup) -> Option<&Entry> {
+    pub fn get(&self, lookup: &Lookup) -> Option<&'t Entry> {
         let bucket = self.bucket(lookup.place);
         // Which of the two it is cannot be guessed: no branch on it.
-        let at = (bucket.keys[1] == lookup.key) as usize;
-        (bucket.keys[at] == lookup.key).then_some(&bucket.entries[at])
+        let at = (bucket.difference(1, &lookup.key) == 0) as usize;
+        (bucket.difference(at, &lookup.key) == 0).then(|| bucket.entry(at))
     }
 
     /// What another bucket says of a key that its own bucket does not have.
-    pub fn get_other(&self, lookup: &Lookup) -> Option<&Entry> {
-        if self.bucket(lookup.place).entries[0].bytes[14] & FULL == 0 {
+    pub fn get_other(&self, lookup: &Lookup) -> Option<&'t Entry> {
+        if !self.bucket(lookup.place).is_full() {
             return None;
         }
         let bucket = self.bucket(self.other_place(lookup.key));
-        let at = bucket.keys.iter().position(|&there| there == lookup.key)?;
-        Some(&bucket.entries[at])
+        (0..2).find(|&at| bucket.difference(at, &lookup.key) == 0).map(|at| bucket.entry(at))
     }
 
     #[inline(always)]
@@ -357,7 +380,7 @@ impl Reader<'_> {
     }
 
     #[inline(always)]
-    fn bucket(&self, place: usize) -> &Bucket {
+    fn bucket(self, place: usize) -> &'t Bucket {
         // SAFETY: there is a bucket at least, and their number is a power of two.
         unsafe { self.buckets.get_unchecked(place & (self.buckets.len() - 1)) }
     }

@@ -9,14 +9,13 @@
 //!   when those bytes stand alone. (Where whole pieces are looked up first, those bytes may instead be a
 //!   token.)
 //! - A cut changes no piece but the one it is in and the one before that (whose look-ahead may see the cut), and
-//!   some bytes into a piece it changes neither ([`Pattern::settles_after`]). So only the last pieces within
+//!   some bytes into a piece it mostly changes neither ([`Pattern::is_settled`]). So only the last pieces within
 //!   reach of the limit have candidates, and most of those cost nothing to try.
 //!
-//! The second is proven for GPT-2's pattern, and for any regular one but for the number of bytes. For a
-//! pattern with far-reaching look-arounds it is an assumption; so what is returned is always encoded once more, and
+//! The second is proven for the patterns that have a scanner. For another it is an assumption; so what is returned is always encoded once more, and
 //! a prefix with too many tokens is passed over. There, a longer prefix than the one returned may exist.
 //!
-//! [`Pattern::settles_after`]: crate::pretokenize::Pattern::settles_after
+//! [`Pattern::is_settled`]: crate::pretokenize::Pattern::is_settled
 
 use crate::encode::{Encoder, Session};
 use crate::error::{Error, Result};
@@ -49,7 +48,6 @@ pub fn truncate<'t>(
     }
     let encoding = encoder.encoding();
     let longest_token = encoding.vocabulary().longest().max(1);
-    let settles_after = encoding.pattern().settles_after();
     let mut at = pieces.len();
     for (token, &cut) in ends.iter().enumerate().rev() {
         while pieces[at - 1].start >= cut {
@@ -61,7 +59,7 @@ pub fn truncate<'t>(
         let piece = &pieces[at - 1];
         let count = match piece.segment {
             None => token + 1,
-            Some(_) if cut - piece.start >= settles_after => {
+            Some(segment) if encoding.pattern().is_settled(&text[segment..cut], piece.start - segment) => {
                 let front = &text.as_bytes()[piece.start..cut];
                 let is_token = front.len() <= longest_token && encoding.whole_piece(front).is_some();
                 if is_token { piece.tokens_before + 1 } else { token + 1 }
@@ -76,7 +74,7 @@ pub fn truncate<'t>(
                 }
                 let mut count = Count(first.tokens_before);
                 encoding.pattern().pieces_from(&text[segment..cut], first.start - segment, |piece| {
-                    session.encode_piece(piece.as_bytes(), &mut count, interrupt)
+                    session.encode_piece(piece, &mut count, interrupt)
                 })?;
                 count.0
             }
@@ -147,7 +145,7 @@ fn walk(
                     tokens.put_special(id, piece.len());
                     Ok(())
                 }
-                None => session.encode_piece(piece.as_bytes(), &mut tokens, interrupt),
+                None => session.encode_piece(piece, &mut tokens, interrupt),
             }
         };
         match part {

@@ -45,13 +45,43 @@ proptest! {
 
     #[test]
     fn the_ids_never_depend_on_it(texts in proptest::collection::vec(text(), 1..6), budget in 0usize..1 << 14) {
-        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        let encoder = Encoder::new(builtin::load("gpt2").unwrap().into(), Some(budget * cores));
+        let encoder = Encoder::new(builtin::load("gpt2").unwrap().into(), Some(budget));
         for text in texts {
             let expected = encode_by_pieces(&text);
             prop_assert_eq!(encode(&encoder, &text), &expected[..]);
             prop_assert_eq!(encode(&encoder, &text), &expected[..]);
         }
+    }
+}
+
+/// Threads that share a cache which is forgotten again and again, and sessions too short to tell of what they insert.
+#[test]
+fn threads_share_it() {
+    let words: Vec<String> = (0..4_000u32)
+        .map(|n| format!(" {}{}", "x字q".repeat((n % 9) as usize), n.wrapping_mul(2_654_435_761) >> (n % 13)))
+        .collect();
+    let expected: Vec<Vec<u32>> = words.iter().map(|word| encode_by_pieces(word)).collect();
+    for budget in [0, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 25] {
+        let encoder = Encoder::new(builtin::load("gpt2").unwrap().into(), Some(budget));
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (words, expected, encoder) = (&words, &expected, &encoder);
+                scope.spawn(move || {
+                    for round in 0..3 {
+                        let step = 2 * thread + 1;
+                        for (many, at) in (0..words.len()).map(|n| n * step % words.len()).enumerate() {
+                            if many % 100 > 0 {
+                                assert_eq!(encode(encoder, &words[at]), expected[at]);
+                            } else {
+                                let range = at..words.len().min(at + 300);
+                                let ids = expected[range.clone()].concat();
+                                assert_eq!(encode(encoder, &words[range].concat()), ids, "round {round}");
+                            }
+                        }
+                    }
+                });
+            }
+        });
     }
 }
 

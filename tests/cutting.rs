@@ -8,29 +8,28 @@ use bpeline::Encoder;
 use bpeline::batch::safe_cut;
 use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
-use bpeline::pretokenize::{Boundaries, GPT2_PATTERN, Pattern, cuts, regex};
+use bpeline::pretokenize::{Boundaries, IN_TURN, Pattern, names, regex};
 use bpeline::special::Special;
 use proptest::prelude::*;
 
-static PATTERN: LazyLock<Pattern> = LazyLock::new(|| Pattern::new(GPT2_PATTERN).unwrap());
-static ENGINE: LazyLock<regex::Engine> = LazyLock::new(|| regex::Engine::new(GPT2_PATTERN).unwrap());
+/// Each family, and the regular expressions that it stands for.
+static FAMILIES: LazyLock<Vec<(Pattern, Vec<regex::Engine>)>> = LazyLock::new(|| {
+    let engines = |text: &str| text.split(IN_TURN).map(|text| regex::Engine::new(text).unwrap()).collect();
+    names::PATTERNS.into_iter().map(|(name, text)| (Pattern::new(name).unwrap(), engines(text))).collect()
+});
 
-/// By the scanner and by the regular expression itself.
-fn pieces(text: &str) -> Vec<String> {
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let add = |pieces: &mut Vec<String>, piece: &str| {
-        pieces.push(piece.to_owned());
-        Ok(())
+/// By the regular expressions.
+fn expected(engines: &[regex::Engine], text: &str) -> Vec<String> {
+    let Some((first, rest)) = engines.split_first() else {
+        return vec![text.to_owned()];
     };
-    PATTERN.pieces(text, |piece| add(&mut ours, piece)).unwrap();
-    let (mut matches, mut boundaries) = (ENGINE.matches(text, 0), Boundaries::default());
+    let (mut pieces, mut matches, mut boundaries) = (Vec::new(), first.matches(text, 0), Boundaries::default());
     while matches.next(&mut boundaries).unwrap() {
         for (start, end) in boundaries.pieces() {
-            add(&mut theirs, &text[start..end]).unwrap();
+            pieces.extend(expected(rest, &text[start..end]));
         }
     }
-    assert_eq!(ours, theirs);
-    ours
+    pieces
 }
 
 fn ids(encoder: &Encoder, text: &str, special: &Special) -> Vec<u32> {
@@ -58,18 +57,40 @@ proptest! {
 
     #[test]
     fn pieces_of_the_parts_are_those_of_the_whole(text in texts()) {
-        let whole = pieces(&text);
-        let mut found = 0;
-        for near in 0..=text.len() + 1 {
-            let Some(at) = cuts::gpt2(&text, near) else { continue };
-            prop_assert!(at >= near && at > 0 && at < text.len());
-            if at == near {
-                found += 1;
-                prop_assert_eq!([pieces(&text[..at]), pieces(&text[at..])].concat(), &whole[..], "{:?} | {:?}", &text[..at], &text[at..]);
+        for (pattern, engines) in FAMILIES.iter() {
+            let whole = expected(engines, &text);
+            let mut found = 0;
+            for near in 0..=text.len() + 1 {
+                let Some(at) = pattern.safe_cut(&text, near) else { continue };
+                prop_assert!(at >= near && at > 0 && at < text.len());
+                if at == near {
+                    found += 1;
+                    let parts = [expected(engines, &text[..at]), expected(engines, &text[at..])].concat();
+                    prop_assert_eq!(parts, &whole[..], "{} {:?} | {:?}", pattern.text(), &text[..at], &text[at..]);
+                }
+            }
+            let spaces = text.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_alphanumeric() && pair[1] == b' ').count();
+            prop_assert!(found >= spaces);
+        }
+    }
+
+    #[test]
+    fn a_settled_front_is_a_piece(text in texts()) {
+        for (pattern, engines) in FAMILIES.iter() {
+            let whole = expected(engines, &text);
+            let mut start = 0;
+            for (number, piece) in whole.iter().enumerate() {
+                for (cut, _) in piece.char_indices().skip(1) {
+                    let (front, before) = (&piece[..cut], &text[..start + cut]);
+                    if pattern.is_settled(before, start) {
+                        let pieces = expected(engines, before);
+                        prop_assert_eq!(&pieces[..number], &whole[..number]);
+                        prop_assert_eq!(&pieces[number..], [front], "{} {:?}", pattern.text(), text);
+                    }
+                }
+                start += piece.len();
             }
         }
-        let spaces = text.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_alphanumeric() && pair[1] == b' ').count();
-        prop_assert!(found >= spaces);
     }
 
     #[test]

@@ -4,23 +4,27 @@
 
 use std::sync::LazyLock;
 
-use bpeline::pretokenize::{IN_TURN, Pattern, names};
+use bpeline::pretokenize::rules::{Cl100k, DeepSeekV3, Family, Gpt2, Known, Llama3, O200k, Qwen2, Rules, Tekken};
+use bpeline::pretokenize::scanner::{Scanner, Words};
+use bpeline::pretokenize::{Boundaries, IN_TURN, Pattern, names};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 
-struct Family {
+struct Named {
     name: &'static str,
     oracle: Vec<Regex>,
     pattern: Pattern,
+    known: Known,
 }
 
-static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
-    let family = |(name, text): (&'static str, &str)| Family {
+static ALL: LazyLock<Vec<Named>> = LazyLock::new(|| {
+    let named = |(name, text): (&'static str, &str)| Named {
         name,
         oracle: text.split(IN_TURN).map(|text| Regex::new(text).unwrap()).collect(),
         pattern: Pattern::new(name).unwrap(),
+        known: Known::of(text).unwrap(),
     };
-    names::PATTERNS.into_iter().map(family).collect()
+    names::PATTERNS.into_iter().map(named).collect()
 });
 
 /// Every class that a rule tells apart, in characters of each length, and what stands at the edges of rules.
@@ -68,16 +72,46 @@ fn by_pattern(pattern: &Pattern, text: &str) -> Vec<usize> {
     ends
 }
 
+fn by_characters(rules: &Rules, text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    while ends.last().is_none_or(|&end| end < text.len()) && !text.is_empty() {
+        ends.push(rules.piece_end(text, ends.last().copied().unwrap_or_default()));
+    }
+    ends
+}
+
+fn by_words(known: Known, text: &str) -> Vec<usize> {
+    fn ends<F: Family>(text: &str) -> Vec<usize> {
+        let (mut ends, mut scanner, mut boundaries) = (Vec::new(), Scanner::<F>::new(text, 0), Boundaries::default());
+        while scanner.next_by::<Words>(&mut boundaries) {
+            ends.extend(boundaries.pieces().map(|(_, end)| end));
+        }
+        ends
+    }
+    match known {
+        Known::Gpt2 => ends::<Gpt2>(text),
+        Known::Llama3 => ends::<Llama3>(text),
+        Known::Cl100k => ends::<Cl100k>(text),
+        Known::Qwen2 => ends::<Qwen2>(text),
+        Known::O200k => ends::<O200k>(text),
+        Known::Tekken => ends::<Tekken>(text),
+        Known::DeepSeekV3 => ends::<DeepSeekV3>(text),
+    }
+}
+
 /// A readable failure: the pieces themselves.
 fn cut<'t>(text: &'t str, ends: &[usize]) -> Vec<&'t str> {
     let mut start = 0;
     ends.iter().map(|&end| &text[std::mem::replace(&mut start, end)..end]).collect()
 }
 
+/// By characters, by blocks with what this machine has, and by blocks without.
 fn assert_pieces(text: &str) {
-    for Family { name, oracle, pattern } in FAMILIES.iter() {
+    for Named { name, oracle, pattern, known } in ALL.iter() {
         let expected = by_fancy_regex(oracle, text);
-        assert_eq!(cut(text, &by_pattern(pattern, text)), cut(text, &expected), "{name} {text:?}");
+        assert_eq!(cut(text, &by_characters(known.rules(), text)), cut(text, &expected), "characters, {name} {text:?}");
+        assert_eq!(cut(text, &by_pattern(pattern, text)), cut(text, &expected), "blocks, {name} {text:?}");
+        assert_eq!(cut(text, &by_words(*known, text)), cut(text, &expected), "words, {name} {text:?}");
     }
 }
 
@@ -85,8 +119,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn named_patterns_equal_fancy_regex(text in text()) {
+    fn short_texts(text in text()) {
         assert_pieces(&text);
+    }
+
+    /// Each atom at any place of a block.
+    #[test]
+    fn long_texts(before in 0usize..70, texts in proptest::collection::vec(text(), 1..8)) {
+        assert_pieces(&("x ".repeat(before / 2) + &"y".repeat(before % 2) + &texts.concat()));
     }
 }
 

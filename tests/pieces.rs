@@ -5,8 +5,9 @@
 use std::sync::LazyLock;
 
 use bpeline::error::Error;
+use bpeline::pretokenize::rules::{Family, Gpt2};
 use bpeline::pretokenize::scanner::{Classify, Scanner, Words};
-use bpeline::pretokenize::{Boundaries, GPT2_PATTERN, Pattern, regex::Engine, scalar};
+use bpeline::pretokenize::{Boundaries, GPT2_PATTERN, Pattern, regex::Engine};
 use fancy_regex::Regex;
 use proptest::prelude::*;
 
@@ -78,7 +79,7 @@ fn by_pattern(pattern: &Pattern, text: &str) -> Vec<String> {
 }
 
 fn by_blocks<C: Classify>(text: &str) -> Vec<String> {
-    let (mut pieces, mut scanner, mut boundaries) = (Vec::new(), Scanner::new(text, 0), Boundaries::default());
+    let (mut pieces, mut scanner, mut boundaries) = (Vec::new(), Scanner::<Gpt2>::new(text, 0), Boundaries::default());
     while scanner.next_by::<C>(&mut boundaries) {
         pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
     }
@@ -86,8 +87,8 @@ fn by_blocks<C: Classify>(text: &str) -> Vec<String> {
 }
 
 /// The ends of all pieces, by what `next` does with a scanner.
-fn ends(text: &str, next: impl Fn(&mut Scanner, &mut Boundaries) -> bool) -> Vec<usize> {
-    let (mut ends, mut scanner, mut boundaries) = (Vec::new(), Scanner::new(text, 0), Boundaries::default());
+fn ends(text: &str, next: impl Fn(&mut Scanner<Gpt2>, &mut Boundaries) -> bool) -> Vec<usize> {
+    let (mut ends, mut scanner, mut boundaries) = (Vec::new(), Scanner::<Gpt2>::new(text, 0), Boundaries::default());
     while next(&mut scanner, &mut boundaries) {
         ends.extend(boundaries.pieces().map(|(_, end)| end));
     }
@@ -98,7 +99,7 @@ fn ends(text: &str, next: impl Fn(&mut Scanner, &mut Boundaries) -> bool) -> Vec
 fn assert_ends(text: &str) {
     let mut expected = Vec::new();
     while expected.last().is_none_or(|&end| end < text.len()) && !text.is_empty() {
-        expected.push(scalar::piece_end(text, expected.last().copied().unwrap_or_default()));
+        expected.push(Gpt2::RULES.piece_end(text, expected.last().copied().unwrap_or_default()));
     }
     assert_eq!(ends(text, |scanner, boundaries| scanner.next(boundaries)), expected, "{text:?}");
     assert_eq!(ends(text, |scanner, boundaries| scanner.next_by::<Words>(boundaries)), expected, "{text:?}");
@@ -108,7 +109,7 @@ fn by_characters(text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut start = 0;
     while start < text.len() {
-        let end = scalar::piece_end(text, start);
+        let end = Gpt2::RULES.piece_end(text, start);
         pieces.push(text[start..end].to_owned());
         start = end;
     }

@@ -165,6 +165,7 @@ def test_what_is_not_installed_is_listed(monkeypatch):
 def work(monkeypatch, tmp_path):
     """bpeline's questions and answers, in this process."""
     compare.write_texts(tmp_path, ["hello world", "a\n漢"])
+    (tmp_path / "about.json").write_text('{"source": "gpt2"}', encoding="utf-8")
     assert isinstance(peers.bpeline(tmp_path, 1), Encoder)
     return compare.Work("bpeline", "lists", 1, tmp_path)
 
@@ -188,6 +189,7 @@ def test_work(work, gpt2):
 @pytest.mark.skipif(bpeline.backend() != "native", reason="the built-in encoding takes seconds without it")
 def test_a_process_that_fails_is_a_problem(tmp_path):
     compare.write_texts(tmp_path, ["hello world"])
+    (tmp_path / "about.json").write_text('{"source": "gpt2"}', encoding="utf-8")
     process = compare.Process("bpeline", "lists", 1, tmp_path)
     assert process.ask("answer", "count") == 2
     with pytest.raises(compare.Problem, match="failed: KeyError: 'no such call'"):

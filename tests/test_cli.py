@@ -214,6 +214,25 @@ def test_encoding_by_files_and_folder(bp, hello, tmp_path):
         assert bp("encode", "-q", hello, *options).stdout.split() == list(map(str, expected))
 
 
+def test_encoding_by_name(bp, hello):
+    for name in bpeline.encodings():
+        expected = bpeline.load(name).encode(HELLO)
+        assert bp("encode", "-q", hello, "-e", name).stdout.split() == list(map(str, expected))
+        assert bp("decode", "-e", name, stdin=" ".join(map(str, expected))).stdout == HELLO
+
+
+def test_encoding_by_rank_file(bp, hello, tmp_path):
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"Hello": 300}
+    tok = bpeline.Tokenizer.from_ranks(ranks, pattern="gpt2", name="mine")
+    path = tok.save(tmp_path / "mine", format="tiktoken")[0]
+    assert bp("encode", "-q", hello, "-e", tmp_path / "mine").stdout.split() == list(map(str, tok.encode(HELLO)))
+    fault = bp("encode", "-q", hello, "-e", path)
+    assert fault.exit_code == 1 and "pass pattern=" in fault.stderr and len(fault.stderr.splitlines()) == 1
+    path = bpeline.load("cl100k_base").save(tmp_path, format="tiktoken")[0]
+    expected = bpeline.load("cl100k_base").encode(HELLO)
+    assert bp("encode", "-q", hello, "-e", path).stdout.split() == list(map(str, expected))
+
+
 def test_encoding_faults(bp, hello, tmp_path):
     vocab, merges = write_pair(tmp_path, vocab="[]")
     bad = bp("encode", hello, "--vocab", "vocab.json", "--merges", "merges.txt")
@@ -398,6 +417,15 @@ def test_info(bp):
     assert lines["ids"] == "uint16 arrays"
     assert lines["backend"].startswith(bpeline.backend())
     assert f"bpeline {bpeline.__version__}" in lines["versions"]
+
+
+def test_info_of_another_encoding(bp):
+    lines = dict(line.split(maxsplit=1) for line in bp("info", "o200k_harmony").stdout.splitlines())
+    assert lines["encoding"] == "o200k_harmony (built in)"
+    assert lines["vocabulary"] == "201,088 ids"
+    assert lines["specials"].startswith("<|startoftext|> 199998, <|endoftext|> 199999, <|reserved_200000|> 200000, ")
+    assert lines["specials"].endswith(", …")
+    assert lines["ids"] == "uint32 arrays"
 
 
 def test_info_token(bp):

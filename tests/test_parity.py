@@ -1,8 +1,12 @@
 """A smaller sample of `python -m tests.parity`, and that the samples are as many as they should be."""
 
+import os
+from pathlib import Path
+
 import pytest
 
-from tests.parity import samples
+import bpeline
+from tests.parity import encodings, samples
 from tests.parity.compare import Comparison, table
 
 pytestmark = pytest.mark.parity
@@ -24,6 +28,37 @@ def test_encode(comparison, backend):
     assert report.peers_disagree == 0
     assert report.literal_is_ours == 0
     assert set(report.vocab_size.values()) == {50257}
+
+
+@pytest.mark.parametrize("name", bpeline.encodings()[1:])
+def test_built_in(Tokenizer, backend, tmp_path, name):
+    pytest.importorskip("tiktoken")
+    subject = encodings.built_in({backend: Tokenizer}, tmp_path, name)
+    subject.compare_tokens()
+    subject.compare(list(samples.usual())[::6])
+    assert subject.mismatches == 0, subject.examples
+    assert subject.counts[backend, "samples"] == len(list(samples.usual())[::6])
+    subject.peer = lambda text: [0] if text == "b" else [97] if text == "c" else []
+    subject.compare(["", "b", "c"])
+    assert subject.counts[backend, "mismatches"] == 2  # the harness itself
+
+
+@pytest.mark.skipif("BPELINE_ENCODINGS" not in os.environ, reason="BPELINE_ENCODINGS names no folder of encodings")
+def test_files(Tokenizer, backend, tmp_path):
+    """Qwen's rank file and Mistral's tekken.json, where there is a folder that has them."""
+    pytest.importorskip("tiktoken")
+    pytest.importorskip("mistral_common")
+    folder = Path(os.environ["BPELINE_ENCODINGS"])
+    found = list(encodings.subjects({backend: Tokenizer}, tmp_path, folder, ["qwen", "tekken"]))
+    assert len(found) >= 2
+    for subject in found:
+        subject.compare_tokens()
+        subject.compare(list(samples.usual())[::6])
+        assert subject.mismatches == 0, subject.examples
+        path = tmp_path / f"saved-{subject.name}"
+        tok = subject.ours[backend]
+        tok.save(path, format="tiktoken")
+        assert Tokenizer.load(path) == tok
 
 
 def test_decode(comparison, backend):

@@ -3,12 +3,13 @@
 from base64 import b64encode
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bpeline
 from tests.peers import GPT2_PATTERN, read_tiktoken_file
 from tests.small import EOT, by_name, load_cases
+from tests.test_loading_mutations import damaged
 
 FAULTS = load_cases("rank_file_faults")
 ACCEPTED = load_cases("rank_file_accepted")
@@ -82,6 +83,36 @@ def test_llama_calls_it_a_model(Tokenizer, tmp_path):
     assert tok.encode("ab") == [256]
     assert tok.name == "tokenizer"
     assert Tokenizer.load(tmp_path, pattern="gpt2") == tok
+
+
+# --- Damage of any kind ---
+
+WHOLE = rank_file(BYTES | {b"ab": 256, b"abc": 257, b"##": 258}).encode()
+
+
+def outcome(cls, path):
+    try:
+        return cls.load(path, pattern="gpt2").encoding.to_bytes()
+    except bpeline.BpelineError as error:
+        return type(error), str(error)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(data=damaged(WHOLE))
+def test_damaged(both, tmp_path, data):
+    """Both backends load the same encoding, or say the same words."""
+    path = tmp_path / "my.tiktoken"
+    path.write_bytes(data)
+    assert outcome(both[0], path) == outcome(both[1], path)
+
+
+def test_every_cut_inside_a_line(Tokenizer, tmp_path):
+    """A truncated download; of one cut between two lines nothing tells."""
+    path = tmp_path / "my.tiktoken"
+    ends = {at for at in range(len(WHOLE)) if WHOLE[at - 1 : at] == b"\n" or WHOLE[at : at + 1] == b"\n"}
+    for cut in range(WHOLE.index(b" 256"), len(WHOLE)):
+        path.write_bytes(WHOLE[:cut])
+        assert (cut in ends) == isinstance(outcome(Tokenizer, path), bytes)
 
 
 # --- Ranks with gaps, against tiktoken ---

@@ -66,6 +66,18 @@ def test_it_is_the_pair(Tokenizer, tmp_path):
     assert Tokenizer.load(write(tmp_path, file(["ab", "abc"], ["a b", "ab c"], [(EOT, {})]))) == pair
 
 
+def test_saved_beside_another(Tokenizer, tmp_path):
+    pair = Tokenizer.load(*write_pair(tmp_path, vocab_text(["ab"]), "a b\n"))
+    (tmp_path / "a").mkdir()
+    tok = Tokenizer.load(write(tmp_path / "a", file(added=[(EOT, {})])))
+    folder = tmp_path / "saved"
+    pair.save(folder)
+    tok.save(folder, format="tokenizer.json")
+    assert Tokenizer.load(folder) == tok
+    pair.save(folder)
+    assert Tokenizer.load(folder) == pair
+
+
 @pytest.mark.parametrize("options", [{"pattern": "gpt2"}, {"special_tokens": {"<x>": 300}}])
 def test_it_takes_no_options(Tokenizer, tmp_path, options):
     with pytest.raises(ValueError, match="its own pattern"):

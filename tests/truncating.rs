@@ -33,9 +33,11 @@ fn spacious(pattern: &str) -> Encoding {
     ranks::from_ranks("test".into(), pattern.into(), tokens.zip(0..).collect(), specials).unwrap()
 }
 
-static ENCODERS: LazyLock<[Encoder; 3]> = LazyLock::new(|| {
+static ENCODERS: LazyLock<[Encoder; 9]> = LazyLock::new(|| {
     let other = r"(?:'ll)| ?\p{L}+| ?[^\s\p{L}]+|\s+(?!\S)|\s+";
-    [builtin::load("gpt2").unwrap(), spacious("gpt2"), spacious(other)]
+    let families = ["llama3", "cl100k", "qwen2", "o200k", "tekken", "deepseek_v3"];
+    let [a, b, c, d, e, f] = families.map(spacious);
+    [builtin::load("gpt2").unwrap(), spacious("gpt2"), spacious(other), a, b, c, d, e, f]
         .map(|encoding| Encoder::new(encoding.into(), Some(0)))
 });
 
@@ -47,6 +49,7 @@ proptest! {
         atoms in proptest::collection::vec(prop_oneof![
             8 => "[ab ']", 1 => "[\nл漢👍.1]", 1 => Just("<s>".to_owned()), 1 => Just("'ll".to_owned()),
             1 => "[a]{1,9}", 1 => "[ ]{1,9}", 1 => "(ab){1,5}",
+            1 => "[A漢]{1,5}", 1 => "[\n ]{1,9}", 1 => "[!\u{301}/\n]{1,5}", 1 => "[1-3]{1,9}",
         ], 0..20),
         max_tokens in 0usize..24,
     ) {

@@ -63,6 +63,7 @@ def read(
         kind, paths, settings = _find(os.fspath(source))
     else:
         kind, paths, settings = Source("gpt2", [os.fspath(source), os.fspath(merges)])
+    has_options = pattern is not None or special_tokens is not None
     pattern = settings.pattern if pattern is None else pattern
     special_tokens = settings.special_tokens if special_tokens is None else special_tokens
     path = Path(paths[0])
@@ -81,7 +82,7 @@ def read(
                 settings.name or path.stem,
             )
         case "tokenizer.json":
-            if pattern is not None or special_tokens is not None:
+            if has_options:
                 raise ValueError(f"{path}: a tokenizer.json has its own pattern and special tokens")
             name = settings.name or (path.parent.name if path.name == TOKENIZER_JSON else path.stem) or "custom"
             return _of_tokenizer_json(make, files.text(paths[0], files.read(paths[0])), paths[0], name)

@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::{END_OF_TEXT, Encoding, Parts, Rank, Rule, Rules, TokenId, Tokens};
 use crate::byte_map;
 use crate::error::{Error, Result};
-use crate::pretokenize::GPT2_PATTERN;
 
 /// The pair of lower tokens that makes each token from some id on.
 struct Pairs {
@@ -37,7 +36,8 @@ pub struct Recipe {
     pairs: &'static [&'static Pairs],
     /// Of pairs, or of the bytes of tokens.
     ranks_pairs: bool,
-    pub pattern: &'static str,
+    /// Its name.
+    pattern: &'static str,
     special_tokens: &'static [(&'static str, TokenId)],
     /// The ids N of the special tokens `<|reserved_N|>`.
     reserved: &'static [Range<TokenId>],
@@ -51,7 +51,7 @@ pub static RECIPES: [Recipe; 7] = [
         name: "gpt2",
         pairs: &[&GPT2],
         ranks_pairs: true,
-        pattern: GPT2_PATTERN,
+        pattern: "gpt2",
         special_tokens: &[(END_OF_TEXT, 50256)],
         reserved: &[],
         rank_file: None,
@@ -60,7 +60,7 @@ pub static RECIPES: [Recipe; 7] = [
         name: "r50k_base",
         pairs: &[&GPT2],
         ranks_pairs: false,
-        pattern: GPT2_PATTERN,
+        pattern: "gpt2",
         special_tokens: &[(END_OF_TEXT, 50256)],
         reserved: &[],
         rank_file: Some("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"),
@@ -69,7 +69,7 @@ pub static RECIPES: [Recipe; 7] = [
         name: "p50k_base",
         pairs: &[&GPT2, &P50K],
         ranks_pairs: false,
-        pattern: GPT2_PATTERN,
+        pattern: "gpt2",
         special_tokens: &[(END_OF_TEXT, 50256)],
         reserved: &[],
         rank_file: Some("94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"),
@@ -78,7 +78,7 @@ pub static RECIPES: [Recipe; 7] = [
         name: "p50k_edit",
         pairs: &[&GPT2, &P50K],
         ranks_pairs: false,
-        pattern: GPT2_PATTERN,
+        pattern: "gpt2",
         special_tokens: &[
             (END_OF_TEXT, 50256),
             ("<|fim_prefix|>", 50281),
@@ -92,7 +92,7 @@ pub static RECIPES: [Recipe; 7] = [
         name: "cl100k_base",
         pairs: &[&CL100K],
         ranks_pairs: false,
-        pattern: CL100K_PATTERN,
+        pattern: "cl100k",
         special_tokens: &[
             (END_OF_TEXT, 100257),
             ("<|fim_prefix|>", 100258),
@@ -107,7 +107,7 @@ pub static RECIPES: [Recipe; 7] = [
         name: "o200k_base",
         pairs: &[&O200K],
         ranks_pairs: false,
-        pattern: O200K_PATTERN,
+        pattern: "o200k",
         special_tokens: &[(END_OF_TEXT, 199999), ("<|endofprompt|>", 200018)],
         reserved: &[],
         rank_file: Some("446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
@@ -116,7 +116,7 @@ pub static RECIPES: [Recipe; 7] = [
         name: "o200k_harmony",
         pairs: &[&O200K],
         ranks_pairs: false,
-        pattern: O200K_PATTERN,
+        pattern: "o200k",
         special_tokens: &[
             ("<|startoftext|>", 199998),
             (END_OF_TEXT, 199999),
@@ -134,10 +134,6 @@ pub static RECIPES: [Recipe; 7] = [
     },
 ];
 
-const CL100K_PATTERN: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s";
-
-const O200K_PATTERN: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-
 /// The names of all, for messages.
 pub fn names() -> String {
     RECIPES.each_ref().map(|recipe| recipe.name).join(", ")
@@ -148,7 +144,7 @@ pub fn load(name: &str) -> Result<Encoding> {
     let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == name) else {
         return Err(Error::file(format!("no built-in encoding is called \"{name}\" (built in: {})", names())));
     };
-    Ok(Encoding { is_builtin: true, ..recipe.make()? })
+    Ok(Encoding { is_builtin: true, ..recipe.make(recipe.name, None, None)? })
 }
 
 /// The built-in encoding whose published rank file has this SHA-256.
@@ -158,7 +154,13 @@ pub fn of_rank_file(sha256: &[u8]) -> Option<&'static Recipe> {
 }
 
 impl Recipe {
-    fn make(&self) -> Result<Encoding> {
+    /// The encoding, but for a name, a pattern and special tokens that are others.
+    pub fn make(
+        &self,
+        name: &str,
+        pattern: Option<String>,
+        special_tokens: Option<Vec<(String, TokenId)>>,
+    ) -> Result<Encoding> {
         let count = 256 + self.pairs.iter().map(|pairs| pairs.len()).sum::<usize>();
         let mut tokens = Tokens::with_capacity(count, count * BYTES_OF_A_TOKEN);
         let mut rules = Vec::with_capacity(count);
@@ -172,19 +174,19 @@ impl Recipe {
             }
         }
         let parts = Parts {
-            name: self.name.to_owned(),
-            pattern: self.pattern.to_owned(),
+            name: name.to_owned(),
+            pattern: pattern.unwrap_or_else(|| self.pattern.to_owned()),
             tokens,
             rules: match self.ranks_pairs {
                 true => Rules::Pairs(rules.iter().map(Rule::pair).collect()),
                 false => Rules::TokenBytes,
             },
-            special_tokens: self.special_tokens(),
+            special_tokens: special_tokens.unwrap_or_else(|| self.special_tokens()),
         };
         Encoding::with_rules(self.name, parts, rules)
     }
 
-    pub fn special_tokens(&self) -> Vec<(String, TokenId)> {
+    fn special_tokens(&self) -> Vec<(String, TokenId)> {
         let named = self.special_tokens.iter().map(|&(literal, id)| (literal.to_owned(), id));
         let reserved = self.reserved.iter().cloned().flatten();
         named.chain(reserved.map(|id| (format!("<|reserved_{id}|>"), id))).collect()

@@ -19,16 +19,17 @@ pub fn load(
     special_tokens: Option<Vec<(String, TokenId)>>,
     name: String,
 ) -> Result<Encoding> {
-    let tokens = read(&file)?;
-    let known = builtin::of_rank_file(&Sha256::digest(file.content));
-    let path = file.path;
-    let Some(pattern) = pattern.or(known.map(|known| known.pattern.to_owned())) else {
+    if let Some(known) = builtin::of_rank_file(&Sha256::digest(file.content)) {
+        return known.make(&name, pattern, special_tokens);
+    }
+    let (path, tokens) = (file.path, read(&file)?);
+    let Some(pattern) = pattern else {
         return Err(Error::file(format!(
             "{path}: a rank file does not say how a text is cut into pieces: pass pattern= (a name or a regular \
              expression) and special_tokens=, or load the folder if it has the bpeline.json that `save` writes"
         )));
     };
-    let special_tokens = special_tokens.unwrap_or_else(|| known.map_or(vec![], |known| known.special_tokens()));
+    let special_tokens = special_tokens.unwrap_or_default();
     Encoding::new(path, Parts { name, pattern, tokens, rules: Rules::TokenBytes, special_tokens })
 }
 

@@ -34,6 +34,7 @@ pub fn load(
         ids.insert(token, id);
     }
     let mut pairs = Vec::with_capacity(merges.len());
+    let mut last = HashMap::with_capacity(merges.len());
     let mut made = String::new();
     for (&(left, right), number) in merges.iter().zip(1..) {
         let known = |symbol: &str| {
@@ -41,10 +42,16 @@ pub fn load(
                 || Error::file(format!("{source}: merge {number}: {} is not in the vocabulary", quote(symbol)));
             ids.get(symbol).copied().ok_or_else(unknown)
         };
-        pairs.push((known(left)?, known(right)?));
+        let pair = (known(left)?, known(right)?);
+        last.insert(pair, pairs.len());
+        pairs.push(pair);
         made.clear();
         made.extend([left, right]);
         known(&made)?;
+    }
+    // Of a pair that is repeated, the last counts.
+    if last.len() < pairs.len() {
+        pairs = pairs.into_iter().enumerate().filter(|(at, pair)| last[pair] == *at).map(|(_, pair)| pair).collect();
     }
     let parts = Parts { name, pattern, tokens: tokens.sorted(), rules: Rules::Pairs(pairs), special_tokens };
     Encoding::with_more(source, parts, beyond)

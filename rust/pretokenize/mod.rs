@@ -4,20 +4,26 @@
 //! goes through a regular-expression engine ([`regex`]). Pieces are consecutive and cover the text:
 //! what a pattern does not match is a piece too, so that nothing is lost.
 
+mod automaton;
+#[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+mod avx2;
 pub mod classes;
 pub mod cuts;
 pub mod in_turn;
 pub mod names;
 pub mod regex;
+pub mod regular;
+pub mod rules;
 pub mod scalar;
 pub mod scanner;
+mod starts;
+mod words;
 
 use crate::error::{Error, Result, quote};
+use rules::{Cl100k, DeepSeekV3, Gpt2, Known, Llama3, O200k, Qwen2, Tekken};
+use scanner::Scanner;
 
 pub use names::{GPT2 as GPT2_PATTERN, IN_TURN};
-
-/// The same pieces in tiktoken's spelling (possessive, so that its engine does not backtrack).
-const GPT2_PATTERN_TIKTOKEN: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
 
 pub struct Pattern {
     text: String,
@@ -25,24 +31,49 @@ pub struct Pattern {
 }
 
 enum Engine {
-    Gpt2,
+    Known(Known),
     Regex(regex::Engine),
     InTurn(in_turn::Engine),
 }
 
 /// The pieces of a text, some at a time.
 pub enum Batches<'t> {
-    Gpt2(scanner::Scanner<'t>),
+    Gpt2(Scanner<'t, Gpt2>),
+    Llama3(Scanner<'t, Llama3>),
+    Cl100k(Scanner<'t, Cl100k>),
+    Qwen2(Scanner<'t, Qwen2>),
+    O200k(Scanner<'t, O200k>),
+    Tekken(Scanner<'t, Tekken>),
+    DeepSeekV3(Scanner<'t, DeepSeekV3>),
     Regex(regex::Matches<'t>),
     InTurn(in_turn::Matches<'t>),
 }
 
-impl Batches<'_> {
+impl<'t> Batches<'t> {
+    /// What lies in front of a piece does not matter to it.
+    fn known(known: Known, text: &'t str, start: usize) -> Self {
+        match known {
+            Known::Gpt2 => Batches::Gpt2(Scanner::new(text, start)),
+            Known::Llama3 => Batches::Llama3(Scanner::new(text, start)),
+            Known::Cl100k => Batches::Cl100k(Scanner::new(text, start)),
+            Known::Qwen2 => Batches::Qwen2(Scanner::new(text, start)),
+            Known::O200k => Batches::O200k(Scanner::new(text, start)),
+            Known::Tekken => Batches::Tekken(Scanner::new(text, start)),
+            Known::DeepSeekV3 => Batches::DeepSeekV3(Scanner::new(text, start)),
+        }
+    }
+
     /// The next pieces, of which there may be none yet where one is long; false at the end of the text.
     #[inline]
     pub fn next(&mut self, boundaries: &mut Boundaries) -> Result<bool> {
         match self {
             Batches::Gpt2(scanner) => Ok(scanner.next(boundaries)),
+            Batches::Llama3(scanner) => Ok(scanner.next(boundaries)),
+            Batches::Cl100k(scanner) => Ok(scanner.next(boundaries)),
+            Batches::Qwen2(scanner) => Ok(scanner.next(boundaries)),
+            Batches::O200k(scanner) => Ok(scanner.next(boundaries)),
+            Batches::Tekken(scanner) => Ok(scanner.next(boundaries)),
+            Batches::DeepSeekV3(scanner) => Ok(scanner.next(boundaries)),
             Batches::Regex(matches) => matches.next(boundaries),
             Batches::InTurn(matches) => matches.next(boundaries),
         }
@@ -153,8 +184,8 @@ impl Pattern {
             );
             return Err(Error::file(message));
         }
-        let engine = match text {
-            GPT2_PATTERN | GPT2_PATTERN_TIKTOKEN => Engine::Gpt2,
+        let engine = match Known::of(text) {
+            Some(known) => Engine::Known(known),
             _ if text.contains(IN_TURN) => Engine::InTurn(in_turn::Engine::new(text)?),
             _ => Engine::Regex(regex::Engine::new(text)?),
         };
@@ -175,8 +206,7 @@ impl Pattern {
     #[inline]
     pub fn batches<'t>(&'t self, text: &'t str, start: usize) -> Batches<'t> {
         match &self.engine {
-            // What lies in front of a piece does not matter to it.
-            Engine::Gpt2 => Batches::Gpt2(scanner::Scanner::new(text, start)),
+            Engine::Known(known) => Batches::known(*known, text, start),
             Engine::Regex(engine) => Batches::Regex(engine.matches(text, start)),
             Engine::InTurn(engine) => Batches::InTurn(engine.matches(text, start)),
         }
@@ -207,7 +237,7 @@ impl Pattern {
     /// What finding one piece may cost, in bytes of ordinary work: some patterns look at all of the text for each.
     pub fn work_of_a_piece(&self) -> usize {
         match self.engine {
-            Engine::Gpt2 => 0,
+            Engine::Known(_) => 0,
             Engine::Regex(_) | Engine::InTurn(_) => regex::WORK_OF_A_PIECE,
         }
     }
@@ -215,18 +245,18 @@ impl Pattern {
     /// A byte at or after `near` at which the text can be cut: its pieces are those of the two parts, whatever lies
     /// around the text. For a pattern of which that is not known, `None`.
     pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
-        match self.engine {
-            Engine::Gpt2 => cuts::gpt2(text, near),
+        match &self.engine {
+            Engine::Known(known) => known.rules().safe_cut(text, near),
             Engine::Regex(_) | Engine::InTurn(_) => None,
         }
     }
 
-    /// How many bytes a cut must lie inside a piece for the piece's front to be one piece of the text before
-    /// the cut, and all pieces before it the same. See `truncate.rs`.
-    pub fn settles_after(&self) -> usize {
-        match self.engine {
-            Engine::Gpt2 => scalar::SETTLES_AFTER,
-            Engine::Regex(_) | Engine::InTurn(_) => regex::SETTLES_AFTER,
+    /// Whether what is left from byte `start` of a text that is cut off inside the piece that starts there is one piece,
+    /// and all pieces before it are the same. See `truncate.rs`.
+    pub fn is_settled(&self, text: &str, start: usize) -> bool {
+        match &self.engine {
+            Engine::Known(known) => known.rules().is_settled(text, start),
+            Engine::Regex(_) | Engine::InTurn(_) => regex::is_settled(&text[start..]),
         }
     }
 }

@@ -1,22 +1,28 @@
-//! Patterns without a scanner: fancy-regex, with `\s+(?!\S)` handled here.
+//! Patterns without a scanner: an automaton for what is regular, fancy-regex for the rest.
 //!
-//! With that look-ahead in it, fancy-regex runs its backtracking engine, whose stack a million spaces
+//! With `\s+(?!\S)` in it, fancy-regex runs its backtracking engine, whose stack a million spaces
 //! exhaust. Nearly every published pattern ends in `|\s+(?!\S)|\s+` and has no other look-around. There
 //! the look-ahead only gives one character back, so the ending is compiled as `|(\s+)` and the character
-//! given back here; what is left is usually regular and runs in linear time. A look-ahead
+//! given back here; what is left is usually regular, and [`Automaton`] finds its matches where the one before ended.
+//! Where nothing matches there, fancy-regex searches on, in linear time. A look-ahead
 //! elsewhere stays with fancy-regex, and its limits are errors, never wrong pieces.
 
 use fancy_regex::Regex;
 
 use super::Boundaries;
+use super::automaton::{Automaton, Walk};
+use super::regular::regular;
 use crate::error::{Error, Result, quote};
 use crate::interrupt::TEXT_BETWEEN_CHECKS;
 
 /// Endings that give a whitespace character back, longest first.
 const ENDINGS: [&str; 2] = [r"|\s+(?!\S)|\s+", r"|\s+(?!\S)|\s"];
 
-/// Nothing is known of the pattern, but the ones in use take runs of a class after a short front.
-pub const SETTLES_AFTER: usize = 64;
+/// See [`Pattern::is_settled`](super::Pattern::is_settled). Nothing is known of the pattern, but the ones in use take runs of a
+/// class after a short front, and what follows whitespace matters to it.
+pub fn is_settled(front: &str) -> bool {
+    front.len() >= 64 && !front.ends_with(char::is_whitespace)
+}
 
 /// What finding one piece may cost, in bytes of ordinary work.
 pub const WORK_OF_A_PIECE: usize = 1 << 12;
@@ -25,6 +31,7 @@ pub struct Engine {
     regex: Regex,
     /// The number of the group that holds the ending's whitespace.
     ending: Option<usize>,
+    automaton: Option<Automaton>,
 }
 
 impl Engine {
@@ -33,21 +40,23 @@ impl Engine {
         // The whole must compile, or what is cut from it may not be what it seems (`(a|\s+(?!\S)|\s+`).
         let whole = compile(pattern)
             .map_err(|error| Error::file(format!("pattern {} cannot be used: {error}", quote(pattern))))?;
+        let automaton = regular(pattern).as_ref().and_then(Automaton::new);
         for ending in ENDINGS {
             if let Some(front) = pattern.strip_suffix(ending)
                 && let (Ok(regex), Ok(front)) = (compile(&format!(r"{front}|(\s+)")), compile(front))
                 && regex.captures_len() == front.captures_len() + 1
             {
                 let ending = front.captures_len();
-                return Ok(Engine { regex, ending: Some(ending) });
+                return Ok(Engine { regex, ending: Some(ending), automaton });
             }
         }
-        Ok(Engine { regex: whole, ending: None })
+        Ok(Engine { regex: whole, ending: None, automaton })
     }
 
     /// The pieces of `text` from byte `start` on.
     pub fn matches<'t>(&'t self, text: &'t str, start: usize) -> Matches<'t> {
-        Matches { engine: self, text, start, from: start, found: None }
+        let walk = self.automaton.as_ref().map(Automaton::walk);
+        Matches { engine: self, text, walk, start, from: start, found: None }
     }
 
     fn next_match(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>> {
@@ -73,6 +82,7 @@ impl Engine {
 pub struct Matches<'t> {
     engine: &'t Engine,
     text: &'t str,
+    walk: Option<Walk<'t>>,
     /// Of the text that is in no piece yet.
     start: usize,
     /// Where the next match is sought.
@@ -88,7 +98,8 @@ impl Matches<'_> {
     /// The next pieces, unmatched text between matches among them. False at the end of the text.
     pub fn next(&mut self, boundaries: &mut Boundaries) -> Result<bool> {
         boundaries.begin(self.start);
-        while boundaries.count() < PIECES_AT_ONCE
+        let most = if self.walk.is_some() { Boundaries::ENOUGH } else { PIECES_AT_ONCE };
+        while boundaries.count() < most
             && let Some(end) = self.next_end()?
         {
             boundaries.push(end);
@@ -111,6 +122,13 @@ impl Matches<'_> {
 
     /// The end of the next match, or of what is in front of it.
     fn piece(&mut self) -> Result<usize> {
+        if self.from == self.start
+            && let Some(walk) = &mut self.walk
+            && let Some(end) = walk.match_end(self.text, self.start).filter(|&end| end > self.start)
+        {
+            self.from = end;
+            return Ok(end);
+        }
         while let Some((start, end)) = self.engine.next_match(self.text, self.from)? {
             if start < end {
                 self.from = end;

@@ -87,8 +87,10 @@ impl AddedTokens {
             if end < start {
                 parts.push(Part { token: None, range: end..start });
             }
-            // What `rstrip` took along may have been the start of this one.
-            parts.push(Part { token: Some(token), range: start..stop });
+            // What `rstrip` took along may have been the start of this one; or all of it, and then it is none.
+            if start < stop {
+                parts.push(Part { token: Some(token), range: start..stop });
+            }
             end = stop;
         }
         if end < text.len() {

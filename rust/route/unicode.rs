@@ -32,7 +32,7 @@ pub fn push_lower(character: char, text: &mut String) {
     let code = character as u32;
     let after = LOWER.partition_point(|run| run.0 <= code);
     let lower = LOWER[..after].last().and_then(|&(first, last, step, distance)| {
-        let is_in = code <= last && (code - first) % step == 0;
+        let is_in = code <= last && (code - first).is_multiple_of(step);
         char::from_u32(code.checked_add_signed(distance)?).filter(|_| is_in)
     });
     match (character, lower) {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .data import Parts
-from .stages import BYTE_TO_CHARACTER, PATTERNS, unspell
+from .stages import BYTE_TO_CHARACTER, unspell
 
 _FOLDER = Path(__file__).parent.parent / "builtin"
 
@@ -25,6 +25,7 @@ class Recipe:
 
     pairs: tuple[tuple[str, int], ...]
     pattern: str
+    """Its name in `stages.PATTERNS`."""
     special_tokens: dict[str, int]
     ranks_pairs: bool = False
     """Of pairs, or of the bytes of tokens."""
@@ -32,44 +33,41 @@ class Recipe:
     """SHA-256 of the rank file that OpenAI published for it."""
 
 
-_CL100K_PATTERN = r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
-_O200K_PATTERN = r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
-
 # The patterns and the special tokens are those of openai_public.py in tiktoken 0.14.
 RECIPES = {
-    "gpt2": Recipe((_GPT2,), PATTERNS["gpt2"], {END_OF_TEXT: 50256}, ranks_pairs=True),
+    "gpt2": Recipe((_GPT2,), "gpt2", {END_OF_TEXT: 50256}, ranks_pairs=True),
     "r50k_base": Recipe(
         (_GPT2,),
-        PATTERNS["gpt2"],
+        "gpt2",
         {END_OF_TEXT: 50256},
         rank_file="306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
     ),
     "p50k_base": Recipe(
         (_GPT2, _P50K),
-        PATTERNS["gpt2"],
+        "gpt2",
         {END_OF_TEXT: 50256},
         rank_file="94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
     ),
     "p50k_edit": Recipe(
         (_GPT2, _P50K),
-        PATTERNS["gpt2"],
+        "gpt2",
         {END_OF_TEXT: 50256} | {literal: 50281 + i for i, literal in enumerate(_FIM)},
     ),
     "cl100k_base": Recipe(
         (_CL100K,),
-        _CL100K_PATTERN,
+        "cl100k",
         {END_OF_TEXT: 100257, "<|endofprompt|>": 100276} | {literal: 100258 + i for i, literal in enumerate(_FIM)},
         rank_file="223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     ),
     "o200k_base": Recipe(
         (_O200K,),
-        _O200K_PATTERN,
+        "o200k",
         {END_OF_TEXT: 199999, "<|endofprompt|>": 200018},
         rank_file="446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     ),
     "o200k_harmony": Recipe(
         (_O200K,),
-        _O200K_PATTERN,
+        "o200k",
         {
             "<|startoftext|>": 199998,
             END_OF_TEXT: 199999,

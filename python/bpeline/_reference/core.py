@@ -32,7 +32,7 @@ Pieces: TypeAlias = Iterator[Piece]
 T = TypeVar("T")
 
 # Room for most pieces of a large corpus: an entry takes about 300 bytes.
-_DEFAULT_CACHE_BYTES = 64 << 20
+_DEFAULT_CACHE_BYTES = 32 << 20
 
 
 class Core:

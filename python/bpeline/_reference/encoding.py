@@ -194,7 +194,13 @@ class Encoding:
     ) -> "Encoding":
         """From what `bpeline.tokenizer_json.read` found in a file; `source` names it in errors."""
         tokens = {id: unspell(spelling) for spelling, id in vocabulary.items()}
-        pairs = [(vocabulary[left], vocabulary[right]) for left, right in merges]
+        for number, (left, right) in enumerate(merges, start=1):
+            for symbol in (left, right, left + right):
+                if symbol not in vocabulary:
+                    raise EncodingFileError(f"{source}: merge {number}: {quote(symbol)} is not in the vocabulary")
+        # Of a pair that is repeated, the last counts.
+        ranked = reversed(dict.fromkeys((vocabulary[left], vocabulary[right]) for left, right in reversed(merges)))
+        pairs = list(ranked)
         return Encoding(Parts(name, pattern, tokens, pairs, _mapping(special_tokens), whole_pieces, spec))
 
     @staticmethod

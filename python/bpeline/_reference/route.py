@@ -101,7 +101,8 @@ class AddedTokens:
 
     def __init__(self, tokens: Sequence[dict[str, Any]], normalize: Callable[[Traced], Traced]) -> None:
         self._tokens = tokens
-        raw, normalized = {}, {}
+        raw: dict[str, int] = {}
+        normalized: dict[str, int] = {}
         for number, token in enumerate(tokens):
             if not token["normalized"]:
                 raw[token["content"]] = number
@@ -143,8 +144,9 @@ class AddedTokens:
                 stop += len(after) - len(_strip(after, left=True))
             if end < start:
                 yield None, text.slice(end, start)
-            # What another one stripped may have been the start of this one.
-            yield token, text.slice(start, stop)
+            # What another one stripped may have been the start of this one; or all of it, and then it is none.
+            if start < stop:
+                yield token, text.slice(start, stop)
             end = stop
         if end < len(all_text):
             yield None, text.slice(end, len(all_text))

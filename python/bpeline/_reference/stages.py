@@ -108,7 +108,7 @@ def _class(name: str) -> str:
     """
     kind, category = name[1], name[3:-1]
     tables = [WHITESPACE] if kind in "sS" else [CATEGORIES[key] for key in CATEGORIES if key.startswith(category)]
-    ranges = sorted(itertools.chain.from_iterable(map(parse_ranges, tables)))
+    ranges: Ranges = sorted(itertools.chain.from_iterable(map(parse_ranges, tables)))
     if kind in "SP":
         ranges = _complement(ranges)
     return "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)

@@ -1,7 +1,7 @@
 """The model of a tokenizer.json: vocabulary and merge rules."""
 
+import itertools
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
 from ..errors import EncodingFileError
@@ -14,8 +14,6 @@ _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 ALPHABET = [chr(byte if byte in _PRINTABLE else 0x100 + _OTHERS.index(byte)) for byte in range(256)]
 """How GPT-2's files, and these, spell each byte."""
 
-_SPELLED = re.compile("[" + re.escape("".join(ALPHABET)) + "]+")
-
 _SERVED_BY = {
     "WordPiece": "Hugging Face tokenizers or transformers serve it",
     "Unigram": "Hugging Face tokenizers or sentencepiece serve it",
@@ -26,36 +24,30 @@ _SERVED_BY = {
 class Model(NamedTuple):
     """A vocabulary, spelled."""
 
-    where: str
     vocabulary: dict[str, int]
     """By id."""
     merges: list[tuple[str, str]]
     inert: list[tuple[str, int]]
     """What is no spelling of bytes, so that no text becomes it."""
     ignore_merges: bool
-    made: frozenset[str]
-    """What some rule makes."""
     size: int
     """Of the vocabulary in the file."""
 
-    def id_of(self, token: str) -> int | None:
-        id = self.vocabulary.get(token)
-        return id if id is not None else dict(self.inert).get(token)
+    def can_become(self, tokens: set[str]) -> set[str]:
+        """Those of these tokens that are in the vocabulary and that a piece may be."""
+        known = tokens & self.vocabulary.keys()
+        if not known or self.ignore_merges:
+            return known
+        made = {token for left, right in self.merges if (token := left + right) in known}
+        return made | {token for token in known if len(token) == 1}
 
-    def can_become(self, token: str) -> bool:
-        """Whether a piece may be this token of the vocabulary."""
-        return len(token) == 1 or token in self.made or self.ignore_merges
-
-    def without(self, added: Iterable[Any]) -> "Model":
-        """What is left when added tokens that no piece can be are taken away."""
-        literals = {token.content for token in added}
-        vocabulary = self.vocabulary
-        gone = {token for token in literals & vocabulary.keys() if not self.can_become(token)}
-        merges = self.merges
-        if gone:
-            vocabulary = {token: id for token, id in vocabulary.items() if token not in gone}
-            merges = [(left, right) for left, right in merges if left not in gone and right not in gone]
-        inert = [(token, id) for token, id in self.inert if token not in literals]
+    def without(self, tokens: set[str]) -> "Model":
+        """What is left when these tokens, which no piece can be, are taken away."""
+        vocabulary, merges = self.vocabulary, self.merges
+        if not tokens.isdisjoint(vocabulary):
+            vocabulary = {token: id for token, id in vocabulary.items() if token not in tokens}
+            merges = [(left, right) for left, right in merges if left not in tokens and right not in tokens]
+        inert = [(token, id) for token, id in self.inert if token not in tokens]
         return self._replace(vocabulary=vocabulary, merges=merges, inert=inert)
 
 
@@ -72,26 +64,16 @@ def read_model(model: Section) -> Model:
         if model.get(key, str, ""):
             model.refuse(f'the {key} "{model.content[key]}"')
     entries = _entries(model)
-    spelled = {token: id for token, id in entries.items() if _SPELLED.fullmatch(token)}
-    inert = (
-        [(token, id) for token, id in entries.items() if token not in spelled] if len(spelled) < len(entries) else []
-    )
-    if any(not token for token, _ in inert):
-        model.fail("the empty token is in the vocabulary")
+    spelled, inert = _spelled(entries)
     missing = [(byte, character) for byte, character in enumerate(ALPHABET) if character not in spelled]
     if missing:
         _refuse_missing(model, missing)
     merges = _merges(model)
-    known = entries.keys()
-    for number, (left, right) in enumerate(merges, start=1):
-        if left not in known or right not in known or left + right not in known:
-            unknown = next(symbol for symbol in (left, right, left + right) if symbol not in known)
-            model.fail(f"merge {number}: {shown(unknown)} is not in the vocabulary")
     if inert:
-        merges = [pair for pair in merges if all(symbol in spelled for symbol in pair)]
-    made = frozenset(left + right for left, right in merges)
+        strange = {token for token, _ in inert}
+        merges = [(left, right) for left, right in merges if left not in strange and right not in strange]
     ignore_merges = model.get("ignore_merges", bool, False)
-    return Model(model.where, spelled, merges, inert, ignore_merges, made, len(entries))
+    return Model(spelled, merges, inert, ignore_merges, len(entries))
 
 
 def _guessed_kind(model: Section) -> str:
@@ -119,17 +101,38 @@ def _entries(model: Section) -> dict[str, int]:
     return dict(sorted(entries.items(), key=lambda entry: entry[1]))
 
 
+def _spelled(entries: dict[str, int]) -> tuple[dict[str, int], list[tuple[str, int]]]:
+    """The tokens that spell bytes, and the others."""
+    strangers = set("".join(entries)).difference(ALPHABET)
+    if not strangers and "" not in entries:
+        return entries, []
+    stranger = re.compile("[" + re.escape("".join(sorted(strangers))) + "]" if strangers else "(?!)")
+    inert = [(token, id) for token, id in entries.items() if not token or stranger.search(token)]
+    others = dict(inert)
+    return {token: id for token, id in entries.items() if token not in others}, inert
+
+
 def _merges(model: Section) -> list[tuple[str, str]]:
-    """The pairs in the order of their ranks. Of a pair that is repeated, the last counts."""
-    merges = []
-    for number, merge in enumerate(model.get("merges", list), start=1):
-        pair = tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) if isinstance(merge, list) else ()
-        if len(pair) != 2 or not all(isinstance(symbol, str) and symbol for symbol in pair):
-            model.fail(f"merge {number}: expected two symbols, found {shown(merge)}")
-        merges.append(pair)
-    if len(set(merges)) < len(merges):
-        merges = list(reversed(dict.fromkeys(reversed(merges))))
+    """The pairs in the order of their ranks."""
+    given = model.get("merges", list)
+    parts: list[Any] = [merge.split(" ") if isinstance(merge, str) else merge for merge in given]
+    # Most files have no fault: all of them at once.
+    if not (set(map(type, parts)) <= {list} and set(map(len, parts)) <= {2}):
+        _fail_merge(model, given, parts)
+    merges: list[tuple[str, str]] = list(map(tuple, parts))
+    if not (set(map(type, itertools.chain.from_iterable(merges))) <= {str}) or "" in itertools.chain.from_iterable(
+        merges
+    ):
+        _fail_merge(model, given, parts)
     return merges
+
+
+def _fail_merge(model: Section, given: list[Any], parts: list[Any]) -> NoReturn:
+    """For the first that is no pair of symbols."""
+    for number, pair in enumerate(parts, start=1):
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(s, str) and s for s in pair)):
+            model.fail(f"merge {number}: expected two symbols, found {shown(given[number - 1])}")
+    raise AssertionError("one of them is none")
 
 
 def _refuse_missing(model: Section, missing: list[tuple[int, str]]) -> NoReturn:

@@ -41,7 +41,8 @@ def read(text: str, source: str) -> Contents:
     around = read_around(file)
     added = read_added(file, model)
 
-    model = model.without(added)
+    literals = {token.content for token in added}
+    model = model.without(literals - model.can_become(literals))
     special_tokens = {token.content: token.id for token in added if token.special}
     # Literals alone, all sought in the text as it is, are what an encoding's special tokens are.
     is_changed = normalizers or pieces.prefix_space or pieces.stages is not None

@@ -24,8 +24,10 @@ def read_added(file: Section, model: Model) -> list[Added]:
     """The added tokens by id. tokenizers numbers them itself, in the order of the file: the ids must be those numbers."""
     tokens: dict[str, Added] = {}
     inert = dict(model.inert)
+    sections = file.sections("added_tokens") if file.content.get("added_tokens") is not None else []
+    may_be_made = model.can_become({str(section.content.get("content")) for section in sections})
     highest = -1
-    for section in file.sections("added_tokens") if file.content.get("added_tokens") is not None else []:
+    for section in sections:
         flags = {flag: section.get(flag, bool) for flag in ("lstrip", "normalized", "rstrip", "single_word", "special")}
         token = Added(content=section.get("content", str), id=section.get("id", int), **flags)
         if not token.content:
@@ -40,7 +42,7 @@ def read_added(file: Section, model: Model) -> list[Added]:
             section.refuse(
                 f"the added token {shown(token.content)} has the id {token.id}, for which tokenizers takes {expected}"
             )
-        if token.content in model.vocabulary and model.can_become(token.content) and not token.content.isascii():
+        if token.content in may_be_made and not token.content.isascii():
             section.refuse(
                 f"the added token {shown(token.content)} is spelled as a token of other bytes in the vocabulary"
             )

@@ -98,8 +98,8 @@ def _vocabulary(encoding: "Encoding", added: list[dict[str, Any]], inside: set[s
             if token in ids:
                 raise CannotSay(f'the special token "{token[:40]}" is spelled like an ordinary token')
             ids[token] = id
-    for token in added:
-        content, id = token["content"], token["id"]
+    for item in added:
+        content, id = item["content"], item["id"]
         if content not in ids:
             raise CannotSay(f'the special tokens "{encoding.id_to_token(id)}" and "{content[:40]}" share the id {id}')
         if ids[content] != id:
@@ -107,7 +107,7 @@ def _vocabulary(encoding: "Encoding", added: list[dict[str, Any]], inside: set[s
     apart: set[str] = set()
     if encoding.whole_pieces:
         # Here a piece that is in the vocabulary is that token: what was not in it should not get there.
-        apart = {token["content"] for token in added} - inside
+        apart = {item["content"] for item in added} - inside
         if sorted(ids[token] for token in apart) != list(range(len(ids) - len(apart), len(ids))):
             raise CannotSay("its added tokens do not follow the vocabulary, which is looked up whole")
     return _Vocabulary(ids, apart)

@@ -1,0 +1,113 @@
+//! The general path: which patterns have a regular part, and that its pieces are fancy-regex's.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::LazyLock;
+
+use bpeline::pretokenize::regex::Engine;
+use bpeline::pretokenize::regular::regular;
+use bpeline::pretokenize::{Boundaries, IN_TURN, names};
+use fancy_regex::Regex;
+use proptest::prelude::*;
+
+/// Patterns that nobody has given a scanner.
+const REGULAR: [&str; 14] = [
+    r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    r"(?i:'s|'t|k)|\p{N}{1,3}+(?:\.\p{N}++)?| ?\p{L}++| ?[^\s\p{L}\p{N}]++\s*+|\s++$|\s+(?!\S)|\s",
+    r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{L}&&[^\p{Han}]]+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"\S+|\s+",
+    r" ?[^(\s|[.,!?…。，、।۔،])]+",
+    r"a|ab|abc",
+    r"(?:a|ab)(?:c|bcd)?|.",
+    r"\s+x|\s\s|\s+(?!\S)|\s+",
+    r"[ab]*+c|\p{N}++|é",
+    r"a*?b|[^b]{2,3}?|\s+(?!\S)|\s",
+    r"^a|b$|\s+(?!\S)|\s+",
+    r"(a)(b)?|(?P<named>\d+)|[\s\S]",
+    r"\p{N}|",
+    r"x*|y",
+];
+
+/// Look-around, back-references, and possessive repeats that take what comes behind them.
+const OTHERS: [&str; 9] = [
+    r"\p{L}+(?=\s)|\p{L}|\s+",
+    r"(?<!a)b|.",
+    r"(a|b)\1|.",
+    r"a*+ab?|.",
+    r"[ab]*+b?c|.",
+    r"(?:a?+)+b|.",
+    r"(?>a|ab)c|.",
+    r"\w+\b|\W",
+    r"\s+(?!\S)x|\s+",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    let atom = prop_oneof![
+        8 => "[abcdxyk '\n\r\t1]",
+        2 => "[éß漢字١९²½Ⅷſ\u{212a}\u{85}\u{a0}\u{3000}\u{2028}\u{1f}\u{301}👍\u{200d}!.,/…(]",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    proptest::collection::vec(atom, 0..24).prop_map(|atoms| atoms.concat())
+}
+
+fn by_fancy_regex(regex: &Regex, text: &str) -> Vec<String> {
+    let (mut pieces, mut end) = (Vec::new(), 0);
+    for found in regex.find_iter(text).map(Result::unwrap).filter(|found| found.start() < found.end()) {
+        pieces.push(text[end..found.start()].to_owned());
+        pieces.push(found.as_str().to_owned());
+        end = found.end();
+    }
+    pieces.push(text[end..].to_owned());
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
+}
+
+fn by_engine(engine: &Engine, text: &str) -> Vec<String> {
+    let (mut pieces, mut matches, mut boundaries) = (Vec::new(), engine.matches(text, 0), Boundaries::default());
+    while matches.next(&mut boundaries).unwrap() {
+        pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
+    }
+    pieces
+}
+
+static COMPILED: LazyLock<Vec<(Regex, Engine)>> = LazyLock::new(|| {
+    let named = names::PATTERNS.into_iter().flat_map(|(_, text)| text.split(IN_TURN));
+    let all = REGULAR.into_iter().chain(OTHERS).chain(named);
+    all.map(|text| (Regex::new(text).unwrap(), Engine::new(text).unwrap())).collect()
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn pieces_are_those_of_fancy_regex(text in text()) {
+        for (oracle, engine) in COMPILED.iter() {
+            prop_assert_eq!(by_engine(engine, &text), by_fancy_regex(oracle, &text), "{}", oracle.as_str());
+        }
+    }
+}
+
+#[test]
+fn what_is_regular_and_what_is_not() {
+    for pattern in REGULAR.into_iter().filter(|pattern| !pattern.starts_with('^')) {
+        assert!(regular(pattern).is_some(), "{pattern}");
+    }
+    for (name, text) in names::PATTERNS {
+        assert!(text.split(IN_TURN).all(|pattern| regular(pattern).is_some()), "{name}");
+    }
+    for pattern in OTHERS.into_iter().filter(|pattern| !pattern.contains(r"\b")) {
+        assert_eq!(regular(pattern), None, "{pattern}");
+    }
+    let found = regular(r"a++b|\s++$|\s+(?!\S)|\s").unwrap();
+    assert_eq!((found.front.as_str(), found.has_ending), (r"a+b|\s+$", true));
+}
+
+/// A match of a million bytes, and a million in a row of which each looks at no more than it takes.
+#[test]
+fn long_runs() {
+    let engine = Engine::new(r"x+|\p{N}|\s+(?!\S)|\s+").unwrap();
+    let text = format!("{}{} {}x", "x".repeat(1_000_000), " ".repeat(1_000_000), "1".repeat(1000));
+    let pieces = by_engine(&engine, &text);
+    assert_eq!(pieces.len(), 1 + 2 + 1000 + 1);
+    assert_eq!((pieces[0].len(), pieces[1].len()), (1_000_000, 1_000_000));
+}
