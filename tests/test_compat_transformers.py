@@ -197,7 +197,7 @@ def test_ordinary_calls_are_bpelines(pair, options, monkeypatch):
         assert batch.sequence_ids(number) == expected.sequence_ids(number)
 
 
-@pytest.mark.parametrize("name", ["like qwen", "like deepseek", "template"])
+@pytest.mark.parametrize("name", ["like qwen", "like deepseek", "like roberta", "like llama 3"])
 def test_offsets_are_bpelines(name, monkeypatch):
     tokenizer = peers.SMALL[name]()
     wrapped = wrap(tokenizer)

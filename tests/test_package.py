@@ -19,7 +19,7 @@ PUBLIC = {
     *("load", "encodings", "backend", "Tokenizer", "TokenBatch", "StreamDecoder", "__version__"),
     *("BpelineError", "EncodingFileError", "InvalidTextError", "SpecialTokenError", "TokenIdError"),
 }
-OPTIONAL = ("bpeline.cli", "bpeline.__main__", "bpeline._native", "bpeline.builtin")
+OPTIONAL = ("bpeline.cli", "bpeline.__main__", "bpeline._native", "bpeline.builtin", "bpeline.compat.transformers")
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(bpeline.__path__, "bpeline.")

@@ -14,9 +14,9 @@ tokens, padding, masks, type ids, offsets, and `tokens()`, `sequence_ids()`, `wo
 `decode`. The original tokenizers object, which the wrapped tokenizer keeps, does all else, so that it comes out the same:
 
 - a call that raises, or that is odd (`max_length` below the number of special tokens, subclasses of `str`, ...);
-- offsets if the post-processor trims them (`trim_offsets`), tokens of added tokens that take the spaces around them or
-  are normalized, words of a text that was not split into words, and the methods that look up characters, tokens and
-  words of an encoding: the batch is encoded again, with tokenizers, when one of them is first asked for;
+- offsets of a batch with a text that the normalizer changes; `tokens()` with added tokens that take the spaces around them
+  or are normalized; words of texts that were not split into words; and the methods that look up characters, tokens and words
+  of an encoding. When one of them is first asked for, tokenizers encodes the batch again;
 - all of it if the tokenizer was changed into one that bpeline does not serve (a warning says so).
 
 Other kinds of tokenizers raise `EncodingFileError` when they are wrapped.

@@ -82,7 +82,24 @@ class Encoding:
 
     @property
     def offsets(self) -> list[Range]:
-        return self._from("offsets", self._batch.offsets(self._input.places), lambda run: [(0, 0)] * run.length)
+        offsets = self._batch.offsets(self._input.places)
+        trimming = self._batch.snapshot.trimming
+        if trimming is None or not trimming.in_turn:
+            return self._from("offsets", offsets, lambda run: [(0, 0)] * run.length)
+        spelled = (self._batch.snapshot.spell(ids) for ids in self._input.ids)
+        pairs = zip(spelled, offsets, strict=True)
+        known = [(tokens, spans) for tokens, spans in pairs if tokens is not None and spans is not None]
+        if self._real is not None or len(known) < len(offsets):
+            return self.real.offsets
+        values: list[Range] = []
+        for run in self._runs:
+            if run.sequence is None:
+                values += [(0, 0)] * run.length
+            else:
+                tokens, spans = known[run.sequence]
+                part = slice(run.start, run.start + run.length)
+                values += trimming.of(tokens[part], spans[part])
+        return values
 
     @property
     def word_ids(self) -> list[int | None]:

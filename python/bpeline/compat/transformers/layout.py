@@ -74,7 +74,12 @@ class Layout(NamedTuple):
 
 
 def read_layout(post_processor: Any, *, pair: bool, add_special_tokens: bool) -> Layout | None:
-    """The layout of a post-processor of tokenizers; None if it does more than setting tokens around the sequences."""
+    """The layout of a post-processor of tokenizers; None if it does more than setting tokens around the sequences.
+
+    Without one it is None too: then tokenizers forgets which sequence the tokens come from (transformers sets one).
+    """
+    if post_processor is None:
+        return None
     sequences = [_made_up(sequence) for sequence in range(1 + pair)]
     seen = post_processor.process(*map(_encoding, sequences), add_special_tokens=add_special_tokens)
     layout = _layout_of(seen, sequences)
@@ -83,14 +88,6 @@ def read_layout(post_processor: Any, *, pair: bool, add_special_tokens: bool) ->
     found = [seen, *seen.overflowing]
     same = len(expected) == len(found) and all(map(_is_made_of, found, expected, [sequences] * len(found)))
     return layout if same else None
-
-
-def leaves_offsets(post_processor: Any) -> bool:
-    """Whether a post-processor of tokenizers leaves the offsets as they are (ByteLevel may trim spaces)."""
-    tokens = ["Ġ", "Ġa", "aĠ", "Ġ ", "a", "Ċ"]
-    offsets = [[2 * i, 2 * i + 2] for i in range(len(tokens))]
-    seen = post_processor.process(_made(range(len(tokens)), tokens, 0, offsets), add_special_tokens=False)
-    return bool([list(span) for span in seen.offsets] == offsets)
 
 
 def truncated(lengths: Sequence[int], settings: dict[str, Any] | None, added: int) -> list[list[Range]] | None:
@@ -173,16 +170,17 @@ def _made_up(sequence: int) -> list[int]:
     return [2**32 - 1 - 5 * sequence - i for i in range(5)]
 
 
+def made_up_encoding(ids: Iterable[int], tokens: list[str], offsets: Sequence[Range]) -> Encoding:
+    """An encoding of tokenizers that no tokenizer made."""
+    return _from_state(_state(list(ids), tokens, 0) | {"offsets": offsets})
+
+
 def _encoding(ids: list[int]) -> Encoding:
     """An encoding of the first two ids, with two that overflow."""
     type_id = int(ids != _made_up(0))
     state = _state(ids[:2], ["x"] * 2, type_id)
     state["overflowing"] = [_state(ids[1:3], ["x"] * 2, type_id), _state(ids[3:5], ["x"] * 2, type_id)]
     return _from_state(state)
-
-
-def _made(ids: Iterable[int], tokens: list[str], type_id: int, offsets: list[list[int]]) -> Encoding:
-    return _from_state(_state(list(ids), tokens, type_id) | {"offsets": offsets})
 
 
 def _state(ids: list[int], tokens: list[str], type_id: int) -> dict[str, Any]:

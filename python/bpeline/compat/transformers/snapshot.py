@@ -15,7 +15,8 @@ import tokenizers
 
 from ..._reference.stages import CHARACTER_TO_BYTE
 from ...tokenizer import Tokenizer
-from .layout import Layout, Range, leaves_offsets, read_layout
+from .layout import Layout, Range, read_layout
+from .offsets import leave, read_normalizers, read_trimming
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -38,13 +39,13 @@ class Snapshot:
         pipeline = _without_model(content)
         self._post_processor = pipeline.post_processor
         self._layouts: dict[tuple[bool, bool], Layout | None] = {}
-        self._leaves_offsets = self._post_processor is not None and leaves_offsets(self._post_processor)
+        self.trimming = read_trimming(content["post_processor"], self._post_processor)
         normalized = [token["content"] for token in added if token["normalized"]]
-        self._normalizers = _normalizers(content["normalizer"], normalized)
+        self._normalizers = read_normalizers(content["normalizer"], normalized)
         self.decodes = (
             (content["decoder"] or {}).get("type") == "ByteLevel"
             and all(_decodes_to_itself(token["content"]) for token in added)
-            and all(_is_left(token, pipeline.normalizer) for token in normalized)
+            and (pipeline.normalizer is None or all(leave(token, [pipeline.normalizer]) for token in normalized))
         )
         self._as_found_in_text = {
             token["id"]
@@ -56,9 +57,7 @@ class Snapshot:
         """The layout of the post-processor; None if only tokenizers can do what it does."""
         key = pair, add_special_tokens
         if key not in self._layouts:
-            self._layouts[key] = self._post_processor and read_layout(
-                self._post_processor, pair=pair, add_special_tokens=add_special_tokens
-            )
+            self._layouts[key] = read_layout(self._post_processor, pair=pair, add_special_tokens=add_special_tokens)
         return self._layouts[key]
 
     def encode(self, texts: Sequence[str], encode_special_tokens: bool) -> list[list[int]]:
@@ -67,15 +66,14 @@ class Snapshot:
         return self.tokenizer.encode_batch(texts, special=special, threads=self._threads_for(texts))
 
     def offsets(self, texts: Sequence[str], encode_special_tokens: bool) -> list[list[Range]] | None:
-        """The offsets of the tokens of each text; None if the spans are not, or may not be, those of tokenizers."""
-        if not self._leaves_offsets or self._normalizers is None:
+        """The offsets of the tokens of each text, not trimmed; None if only tokenizers can tell."""
+        if self.trimming is None or self._normalizers is None:
             return None
-        if not all(_is_left(text, normalizer) for text in texts for normalizer in self._normalizers):
+        if not all(leave(text, self._normalizers) for text in texts):
             return None
         special = "text" if encode_special_tokens else "parse"
-        batch = self._without_normalizer.encode_batch_with_spans(
-            texts, special=special, threads=self._threads_for(texts)
-        )
+        tokenizer = self._without_normalizer
+        batch = tokenizer.encode_batch_with_spans(texts, special=special, threads=self._threads_for(texts))
         return [list(zip(*spans.T.tolist(), strict=True)) for _, spans in batch]
 
     def spell(self, ids: Sequence[int]) -> list[str] | None:
@@ -109,8 +107,6 @@ class Snapshot:
 
     @functools.cached_property
     def _without_normalizer(self) -> Tokenizer:
-        """For texts that the normalizers leave as they are: the spans here are those of tokenizers, character by
-        character; a normalizer of bpeline has one span for all that it looks at together."""
         if not self._normalizers:
             return self.tokenizer
         file = json.dumps(json.loads(self._json) | {"normalizer": None})
@@ -129,29 +125,6 @@ def _without_model(content: dict[str, Any]) -> tokenizers.Tokenizer:
     return tokenizers.Tokenizer.from_str(json.dumps(pipeline | {"added_tokens": [], "model": model}))
 
 
-def _is_left(text: str, normalizer: Any) -> bool:
-    return normalizer is None or normalizer.normalize_str(text) == text
-
-
 def _decodes_to_itself(token: str) -> bool:
     """Whether tokenizers' ByteLevel decoder, which takes added tokens for spellings too, gives a token as it is."""
     return token.isascii() or any(character not in CHARACTER_TO_BYTE for character in token)
-
-
-def _normalizers(section: dict[str, Any] | None, normalized: list[str]) -> list[Any] | None:
-    """The normalizers of a tokenizer.json one by one; None unless they can be asked whether they leave a text as it is.
-
-    They can if they leave each part of such a text as it is too, and the added tokens that they are applied to.
-    """
-    members, found = [section], []
-    while members:
-        member = members.pop()
-        if member is None:
-            continue
-        if member["type"] == "Sequence":
-            members += member["normalizers"]
-        elif member["type"] in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase"):
-            found.append(getattr(tokenizers.normalizers, member["type"])())
-        else:
-            return None
-    return found if all(_is_left(token, normalizer) for token in normalized for normalizer in found) else None
