@@ -4,8 +4,8 @@ CARGO  ?= cargo
 export BPELINE_REQUIRE_NATIVE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python test-portable bench \
-        bench-python bench-rust bench-smoke bench-compare bench-readme parity parity-full tiktoken-suite dist-check \
+.PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python test-portable test-transformers \
+        tiktoken-suite bench bench-python bench-rust bench-smoke bench-compare bench-readme parity parity-full dist-check \
         unicode-tables clean
 
 help:            ## this list
@@ -51,6 +51,12 @@ test-portable:   ## all tests, without the code that is for one kind of processo
 	$(CARGO) test --locked --quiet
 	$(PYTHON) -m pip install --quiet --no-deps --no-build-isolation --upgrade --target $(CARGO_TARGET_DIR)/python .
 	PYTHONPATH=$(CARGO_TARGET_DIR)/python $(PYTHON) -m pytest
+
+# -E: a PYTHONPATH would bring in another bpeline than the one just built.
+test-transformers: ## bpeline.compat.transformers beside transformers, in target/transformers
+	$(PYTHON) -m venv target/transformers
+	target/transformers/bin/python -m pip install --quiet --upgrade . hypothesis jinja2 pytest transformers
+	target/transformers/bin/python -E -m pytest tests/test_compat_transformers.py $(ARGS)
 
 bench: bench-rust bench-python ## all benchmarks of bpeline (minutes)
 

@@ -20,8 +20,8 @@ PUBLIC = {
     *("load", "encodings", "backend", "Tokenizer", "TokenBatch", "ArrowTokens", "StreamDecoder", "__version__"),
     *("BpelineError", "ArrowError", "EncodingFileError", "InvalidTextError", "SpecialTokenError", "TokenIdError"),
 }
-OPTIONAL = ("bpeline.cli", "bpeline.__main__", "bpeline._native", "bpeline.builtin")
 HAS_PYARROW = importlib.util.find_spec("pyarrow") is not None
+OPTIONAL = ("bpeline.cli", "bpeline.__main__", "bpeline._native", "bpeline.builtin", "bpeline.compat.transformers")
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(bpeline.__path__, "bpeline.")
