@@ -143,7 +143,11 @@ fn patterns(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("pieces of {name}"));
         for (text_name, text) in &texts() {
             let mut bytes = 0;
-            pattern.pieces(text, |piece| Ok(bytes += piece.len())).unwrap();
+            let visit = |piece: &str| {
+                bytes += piece.len();
+                Ok(())
+            };
+            pattern.pieces(text, visit).unwrap();
             assert_eq!(bytes, text.len());
             group.throughput(Throughput::Bytes(text.len() as u64));
             group.bench_function(BenchmarkId::from_parameter(text_name), |bencher| {

@@ -105,11 +105,11 @@ fn letters<F: Family>(window: &Window, tables: &Tables) -> [u64; BITS] {
         let (lead, second) = (load(window, half), load(window, half + 1));
         let of_leads = |first: u8, octants: &[u8; 16]| among_16(_mm256_sub_epi8(lead, all(first)), octants);
         let mut letters = [0; BITS];
-        for bit in 0..BITS {
+        for (bit, letters) in letters.iter_mut().enumerate() {
             if const { F::RULES.alphabet.octant_bits() }[bit] {
                 let [c, d, e] = tables.octants[bit].as_chunks().0 else { unreachable!("48 bytes") };
                 let octants = _mm256_or_si256(_mm256_or_si256(of_leads(0xc0, c), of_leads(0xd0, d)), of_leads(0xe0, e));
-                letters[bit] = bits(has(octants, _mm256_srli_epi16(second, 3)));
+                *letters = bits(has(octants, _mm256_srli_epi16(second, 3)));
             }
         }
         letters

@@ -32,7 +32,7 @@ pub struct Pattern {
 
 enum Engine {
     Known(Known),
-    Regex(regex::Engine),
+    Regex(Box<regex::Engine>),
     InTurn(in_turn::Engine),
 }
 
@@ -187,7 +187,7 @@ impl Pattern {
         let engine = match Known::of(text) {
             Some(known) => Engine::Known(known),
             _ if text.contains(IN_TURN) => Engine::InTurn(in_turn::Engine::new(text)?),
-            _ => Engine::Regex(regex::Engine::new(text)?),
+            _ => Engine::Regex(Box::new(regex::Engine::new(text)?)),
         };
         Ok(Pattern { text: text.to_owned(), engine })
     }
