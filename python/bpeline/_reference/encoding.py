@@ -13,7 +13,8 @@ from . import data as encoding_data
 from .data import MAX_ID, Parts
 from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
-from .route import compile_regex, route
+from .regexes import compile_regex
+from .route import route
 from .stages import PATTERNS, Pairs, SpecialTokens, spell, splits, unspell
 from .tiktoken_file import read_tiktoken_file
 
