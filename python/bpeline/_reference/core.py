@@ -16,7 +16,8 @@ from . import arrow_text, stages
 from .arrow_lists import ArrowTokens
 from .encoding import Encoding
 from .messages import code_point, quote
-from .route import Route, Span
+from .route import Route
+from .traced import Span
 
 
 class Piece(NamedTuple):
