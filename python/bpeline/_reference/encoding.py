@@ -13,14 +13,9 @@ from . import data as encoding_data
 from .data import MAX_ID, Parts
 from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
-<<<<<<< HEAD
-from .route import compile_regex, route
-from .stages import PATTERNS, Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
-=======
 from .regexes import compile_regex
 from .route import route
-from .stages import PATTERNS, Pairs, SpecialTokens, spell, splits, unspell
->>>>>>> h-json
+from .stages import PATTERNS, Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
 from .tiktoken_file import read_tiktoken_file
 
 if TYPE_CHECKING:
