@@ -79,6 +79,9 @@ class Encoding:
         self._ids = {token: id for id, token in tokens.items()}
         literals = [literal.encode() for literal in special_tokens]
         self._longest_token = max(map(len, [*tokens.values(), *literals]))
+        for id in [] if spec is None else encoding_data.ids(spec):
+            if id not in self._tokens:
+                raise EncodingFileError(f"no token has the id {id}")
         self._byte_ids = [self._ids[bytes([byte])] for byte in range(256)]
         # As in tiktoken, a piece that is a token is looked up whole where token bytes are ranked. Otherwise a token
         # has to be reached by its merges.
@@ -213,10 +216,13 @@ class Encoding:
         >>> Encoding.from_bytes(gpt2.to_bytes()).fingerprint == gpt2.fingerprint
         True
         """
+        content = bytes(data)
         try:
-            return Encoding(encoding_data.read(bytes(data)))
+            return Encoding(encoding_data.read(content))
         except EncodingFileError as error:
             raise EncodingFileError(f"encoding data: {error}") from None
+        except (AttributeError, KeyError, TypeError, ValueError):  # of a spec that no reader wrote
+            raise EncodingFileError("encoding data: damaged") from None
 
     def to_bytes(self) -> bytes:
         """The encoding as bytes, the same on both backends.

@@ -48,6 +48,10 @@ def read(text: str, source: str) -> Contents:
     around = read_around(file)
     added = read_added(file, model)
 
+    known = {*model.vocabulary.values(), *(id for _, id in model.inert), *(token.id for token in added)}
+    for id in [*around["before"], *around["after"]] if around else []:
+        if id not in known:
+            file.fail(f"post_processor: it adds the id {id}, which no token has")
     literals = {token.content for token in added}
     model = model.without(literals - model.can_become(literals))
     special_tokens = {token.content: token.id for token in added if token.special}
