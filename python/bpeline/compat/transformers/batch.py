@@ -1,5 +1,6 @@
 """One call: what it was given, as it was then, and the encodings that come of it."""
 
+import functools
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -44,9 +45,6 @@ class Batch:
                 self._texts += texts
             self._places.append(places)
         self._ids = snapshot.encode(self._texts, encode_special_tokens)
-        self._offsets: list[list[Range]] | None = None
-        self._asked_offsets = False
-        self._real: list[tokenizers.Encoding] | None = None
 
     def encodings(self) -> list[Encoding]:
         """The encodings of the inputs. Raises `NotPlain` if only tokenizers can make them, or would raise."""
@@ -68,9 +66,6 @@ class Batch:
 
     def offsets(self, places: list[range]) -> list[list[Range] | None]:
         """The offsets of the tokens of each sequence; None if only tokenizers can tell."""
-        if not self._asked_offsets:
-            self._offsets = self.snapshot.offsets(self._texts, self.encode_special_tokens)
-            self._asked_offsets = True
         return [None if self._offsets is None else _joined(self._offsets, place) for place in places]
 
     def word_ids(self, places: list[range]) -> list[list[int] | None]:
@@ -80,17 +75,20 @@ class Batch:
         lengths = [[len(self._ids[text]) for text in place] for place in places]
         return [_joined([[word] * n for word, n in enumerate(of_one)], range(len(of_one))) for of_one in lengths]
 
+    @functools.cached_property
+    def _offsets(self) -> list[list[Range]] | None:
+        return self.snapshot.offsets(self._texts, self.encode_special_tokens)
+
+    @functools.cached_property
     def real(self) -> "list[tokenizers.Encoding]":
         """What tokenizers makes of the inputs."""
-        if self._real is None:
-            inputs: list[Any] = []
-            for places in self._places:
-                sequences: list[Any] = [self._texts[place.start : place.stop] for place in places]
-                if not self.split_into_words:
-                    sequences = [text for [text] in sequences]
-                inputs.append(sequences[0] if len(sequences) == 1 else tuple(sequences))
-            self._real = self.snapshot.encode_again(self, inputs)
-        return self._real
+        inputs: list[Any] = []
+        for places in self._places:
+            sequences: list[Any] = [self._texts[place.start : place.stop] for place in places]
+            if not self.split_into_words:
+                sequences = [text for [text] in sequences]
+            inputs.append(sequences[0] if len(sequences) == 1 else tuple(sequences))
+        return self.snapshot.encode_again(self, inputs)
 
 
 def _joined(lists: Sequence[list[Any]], which: range) -> list[Any]:

@@ -43,7 +43,7 @@ class Encoding:
     def real(self) -> "tokenizers.Encoding":
         """The `tokenizers.Encoding` that this one stands for, made when it is first needed."""
         if self._real is None:
-            real = self._batch.real()[self._input.number]
+            real = self._batch.real[self._input.number]
             if self._overflow is not None:
                 real = real.overflowing[self._overflow]
             if real.ids != self.ids:

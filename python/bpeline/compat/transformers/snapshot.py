@@ -33,7 +33,7 @@ class Snapshot:
         self.tokenizer = Tokenizer.load(tokenizer)
         self._threads = threads
         self._lock = threading.Lock()
-        self._json = tokenizer.to_str()
+        self._json = tokenizer.to_str().encode()
         content = json.loads(self._json)
         added = content["added_tokens"]
         pipeline = _without_model(content)
@@ -103,7 +103,7 @@ class Snapshot:
 
     @functools.cached_property
     def _copy(self) -> tokenizers.Tokenizer:
-        return tokenizers.Tokenizer.from_str(self._json)
+        return tokenizers.Tokenizer.from_buffer(self._json)
 
     @functools.cached_property
     def _without_normalizer(self) -> Tokenizer:
