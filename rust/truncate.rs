@@ -57,9 +57,17 @@ pub fn truncate<'t>(
             continue;
         }
         let piece = &pieces[at - 1];
+        let end = pieces.get(at).map_or(ends[ends.len() - 1], |next| next.start);
         let count = match piece.segment {
             None => token + 1,
-            Some(segment) if encoding.pattern().is_settled(&text[segment..cut], piece.start - segment) => {
+            Some(segment)
+                if encoding.pattern().is_settled(
+                    &text[segment..],
+                    piece.start - segment,
+                    end - segment,
+                    cut - segment,
+                ) =>
+            {
                 let front = &text.as_bytes()[piece.start..cut];
                 let is_token = front.len() <= longest_token && encoding.whole_piece(front).is_some();
                 if is_token { piece.tokens_before + 1 } else { token + 1 }

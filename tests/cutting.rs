@@ -82,7 +82,7 @@ proptest! {
             for (number, piece) in whole.iter().enumerate() {
                 for (cut, _) in piece.char_indices().skip(1) {
                     let (front, before) = (&piece[..cut], &text[..start + cut]);
-                    if pattern.is_settled(before, start) {
+                    if pattern.is_settled(&text, start, start + piece.len(), start + cut) {
                         let pieces = expected(engines, before);
                         prop_assert_eq!(&pieces[..number], &whole[..number]);
                         prop_assert_eq!(&pieces[number..], [front], "{} {:?}", pattern.text(), text);

@@ -51,22 +51,24 @@ impl Rules {
         }
     }
 
-    /// Whether what is left from byte `start`, where a piece starts, of a text that is cut off inside the piece and at a whole
-    /// character, is one piece, and all pieces before it are the same. Sometimes it says no where it is.
+    /// Whether what is left of a piece, from byte `start` on, of a text that is cut off inside the piece and at a whole
+    /// character, is one piece, and all pieces before it are the same. Sometimes it says no where it is. In time that does not
+    /// grow with the text.
     ///
     /// A front, a contraction and a letter are seven bytes at most. Behind that, the front of a run is a run. What can
     /// change is whitespace with a newline in front of other whitespace, which may come to be two pieces or, at the end of the
     /// text, one; and words by case that end in upper case behind what is both. A suffix begins with an apostrophe.
-    pub fn is_settled(&self, text: &str, start: usize) -> bool {
-        let (before, front) = text.split_at(start);
+    pub fn is_settled(&self, text: &str, start: usize, end: usize, cut: usize) -> bool {
+        let (before, front) = (&text[..start], &text[start..cut]);
         let Some(last) = front.chars().next_back().filter(|_| front.len() > 7) else {
             return false;
         };
         let newline = |c| matches!(c, '\r' | '\n');
         match self.alphabet.of(last as u32) {
             Class::Space if self.space_to_end => !before.ends_with(newline),
-            Class::Space => !self.newlines || newline(last) || !front.contains(newline),
-            Class::Upper => front.is_ascii() && !self.may_be_in_suffix(front),
+            // A piece that has a newline ends with one.
+            Class::Space => !self.newlines || newline(last) || !text[..end].ends_with(newline),
+            Class::Upper => front.len() < 1 << 12 && front.is_ascii() && !self.may_be_in_suffix(front),
             _ => !self.may_be_in_suffix(front),
         }
     }

@@ -266,12 +266,12 @@ impl Pattern {
         }
     }
 
-    /// Whether what is left from byte `start` of a text that is cut off inside the piece that starts there is one piece,
-    /// and all pieces before it are the same. See `truncate.rs`.
-    pub fn is_settled(&self, text: &str, start: usize) -> bool {
+    /// Whether what is left of the piece from byte `start` to `end`, if the text is cut off inside it, is one piece, and
+    /// all pieces before it are the same. See `truncate.rs`.
+    pub fn is_settled(&self, text: &str, start: usize, end: usize, cut: usize) -> bool {
         match &self.engine {
-            Engine::Known(known) => known.rules().is_settled(text, start),
-            Engine::Regex(_) | Engine::InTurn(_) => regex::is_settled(&text[start..]),
+            Engine::Known(known) => known.rules().is_settled(text, start, end, cut),
+            Engine::Regex(_) | Engine::InTurn(_) => regex::is_settled(&text[start..cut]),
         }
     }
 }

@@ -19,9 +19,9 @@ use crate::interrupt::TEXT_BETWEEN_CHECKS;
 const ENDINGS: [&str; 2] = [r"|\s+(?!\S)|\s+", r"|\s+(?!\S)|\s"];
 
 /// See [`Pattern::is_settled`](super::Pattern::is_settled). Nothing is known of the pattern, but the ones in use take runs of a
-/// class after a short front, and what follows whitespace matters to it.
+/// class after a short front.
 pub fn is_settled(front: &str) -> bool {
-    front.len() >= 64 && !front.ends_with(char::is_whitespace)
+    front.len() >= 64
 }
 
 /// What finding one piece may cost, in bytes of ordinary work.
