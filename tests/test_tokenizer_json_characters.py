@@ -12,7 +12,7 @@ from bpeline import tokenizer_json
 from tests.parity.samples import scalars
 from tests.small import ALPHABET
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.slow]
 
 tokenizers = pytest.importorskip("tokenizers")
 
