@@ -14,9 +14,9 @@ use bpeline::decode::Decoder;
 use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
 use bpeline::merge::Merger;
-use bpeline::pretokenize::Boundaries;
 use bpeline::pretokenize::rules::Gpt2;
 use bpeline::pretokenize::scanner::{Scanner, Words};
+use bpeline::pretokenize::{Boundaries, Pattern, names};
 use bpeline::sink::Count;
 use bpeline::special::Special;
 use bpeline::{Encoder, Encoding};
@@ -24,6 +24,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 const TEXT_BYTES: usize = 2_000_000;
 const PIECES: usize = 500;
+
+/// A pattern that has no scanner: words with marks, two digits at most.
+const OTHER: &str = r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// Names and texts.
 fn texts() -> Vec<(String, String)> {
@@ -125,6 +128,32 @@ fn stages(c: &mut Criterion) {
     }
 }
 
+/// The pieces of each family, and those of a pattern that has no scanner.
+fn patterns(c: &mut Criterion) {
+    let count = |pattern: &Pattern, text: &str| {
+        let (mut pieces, mut batches, mut boundaries) = (0, pattern.batches(text, 0), Boundaries::default());
+        while batches.next(&mut boundaries).unwrap() {
+            pieces += black_box(&boundaries).count();
+        }
+        pieces
+    };
+    let families = names::PATTERNS.into_iter().filter(|(name, _)| !["r50k", "p50k"].contains(name));
+    for (name, expression) in families.chain([("other", OTHER)]) {
+        let pattern = Pattern::new(expression).unwrap();
+        let mut group = c.benchmark_group(format!("pieces of {name}"));
+        for (text_name, text) in &texts() {
+            let mut bytes = 0;
+            pattern.pieces(text, |piece| Ok(bytes += piece.len())).unwrap();
+            assert_eq!(bytes, text.len());
+            group.throughput(Throughput::Bytes(text.len() as u64));
+            group.bench_function(BenchmarkId::from_parameter(text_name), |bencher| {
+                bencher.iter(|| count(&pattern, text));
+            });
+        }
+        group.finish();
+    }
+}
+
 /// Pieces of one length: the letters of a novel without what lies between its words.
 fn merging(c: &mut Criterion) {
     let encoding = gpt2();
@@ -163,6 +192,6 @@ fn load(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = stages, merging, load
+    targets = stages, patterns, merging, load
 }
 criterion_main!(benches);

@@ -4,7 +4,9 @@
 
 use std::sync::LazyLock;
 
-use bpeline::pretokenize::rules::{Cl100k, DeepSeekV3, Family, Gpt2, Known, Llama3, O200k, Qwen2, Rules, Tekken};
+use bpeline::pretokenize::rules::{
+    Cl100k, DeepSeekV3, Family, Gpt2, Known, Llama3, O200k, Qwen2, Rules, SPELLINGS, Tekken,
+};
 use bpeline::pretokenize::scanner::{Scanner, Words};
 use bpeline::pretokenize::{Boundaries, IN_TURN, Pattern, names};
 use fancy_regex::Regex;
@@ -127,6 +129,59 @@ proptest! {
     #[test]
     fn long_texts(before in 0usize..70, texts in proptest::collection::vec(text(), 1..8)) {
         assert_pieces(&("x ".repeat(before / 2) + &"y".repeat(before % 2) + &texts.concat()));
+    }
+}
+
+static SPELLED: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| SPELLINGS.into_iter().map(|(text, _)| Regex::new(text).unwrap()).collect());
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn other_spellings_mean_the_same(text in text()) {
+        for (oracle, (spelling, known)) in SPELLED.iter().zip(SPELLINGS) {
+            let expected = by_fancy_regex(std::slice::from_ref(oracle), &text);
+            prop_assert_eq!(by_characters(known.rules(), &text), expected, "{}", spelling);
+        }
+    }
+}
+
+#[test]
+fn newlines_as_themselves_or_as_escapes() {
+    for (name, text) in names::PATTERNS {
+        let spelled = text.replace(r"\r", "\r").replace(r"\n", "\n");
+        assert_eq!(Known::of(&spelled), Known::of(text), "{name}");
+        assert_eq!(Known::of(&format!("{text} ")), None);
+    }
+}
+
+/// Characters of each class at each place of a block, in front of each other.
+#[test]
+fn every_two_at_every_place_of_a_block() {
+    let some = [
+        "a", "B", "漢", "\u{301}", "ſ", "1", "²", " ", "\n", "\t", "\u{3000}", "!", "/", "'", "'s", "・", "カ",
+        "\u{200d}", "👍", "\u{3040}", "\u{fe0f}",
+    ];
+    for (one, other) in some.into_iter().flat_map(|one| some.map(|other| (one, other))) {
+        let text: String =
+            (55..66).map(|before| format!("{}{one}{other}{one}{one}{other}x\n", "y ".repeat(before))).collect();
+        assert_pieces(&text);
+    }
+}
+
+/// Longer than a batch, and than what is scanned between two looks for an interrupt.
+#[test]
+fn long_pieces() {
+    for run in ["x", "漢", "A", "!", " ", "\n", "1", "\u{301}", "\u{200d}", "あA", " \n"] {
+        let long = run.repeat(70_000);
+        for text in [format!("{long}x"), format!("{long}!{long}"), format!("\n{long}\n"), format!("!{long}a{long}")] {
+            for Named { name, pattern, known, .. } in ALL.iter() {
+                let expected = by_characters(known.rules(), &text);
+                assert!(by_pattern(pattern, &text) == expected, "{name}, {run:?}");
+                assert!(by_words(*known, &text) == expected, "{name}, {run:?}");
+            }
+        }
     }
 }
 

@@ -109,7 +109,7 @@ def test_a_damaged_bpeline_json(Tokenizer, tmp_path, content):
     assert "bpeline.json" in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.json", "merges.txt", "notes.txt", "bpeline.json"])
+@pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "notes.txt", "bpeline.json"])
 def test_a_file_of_another_format(Tokenizer, tmp_path, name):
     (tmp_path / name).write_text('{"bpeline": 1}', encoding="utf-8")
     for source in (tmp_path / name, tmp_path):

@@ -208,6 +208,14 @@ def test_conditions_of_added_tokens(load):
     assert (tok.token_to_id("word"), tok.id_to_token(261), tok.token_bytes(261)) == (261, "word", b"word")
 
 
+def test_one_may_begin_with_what_another_strips(load):
+    """As in tokenizers, which goes on behind the match, not behind what it strips."""
+    tok = load(file(added=[("x", {"rstrip": True}), ("  ", {"special": False})]))
+    ids, spans = tok.encode_with_spans("ax   b")
+    assert [tok.id_to_token(id) for id in ids] == ["a", "x", "  ", "\u0120", "b"]
+    assert spans.tolist() == [[0, 1], [1, 5], [2, 4], [4, 5], [5, 6]]
+
+
 def test_what_is_not_special_always_matches(load):
     tok = load(file(added=[("<s>", {}), ("kept", {"special": False})]))
     assert strings(tok, "<s>kept", special="text") == [*"<s>", "kept"]
@@ -373,6 +381,7 @@ SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
         (changed(post_processor={"type": "Sequence", "processors": [TEMPLATE, TEMPLATE]}), ["two post-processors"]),
         (changed(post_processor=TEMPLATE | {"single": []}), ["the text once"]),
         (changed(post_processor={"type": "Odd"}), ["post-processor", "Odd"]),
+        (changed(post_processor=TEMPLATE), ["post_processor", "259", "no token"]),
         (changed(added_tokens=[{"id": 1, "content": "x", **PLAIN}]), ['"x"', "id 1", "tokenizers takes"]),
         (changed(added_tokens=[{"id": 259, "content": "<x>"}]), ["lstrip"]),
         (changed(added_tokens=[{"id": 259, "content": "", **PLAIN}]), ["empty added token"]),
@@ -412,6 +421,20 @@ def test_a_damaged_file(Tokenizer, tmp_path, text):
     with pytest.raises(bpeline.EncodingFileError) as caught:
         Tokenizer.load(tmp_path)
     assert str(tmp_path / "tokenizer.json") in str(caught.value)
+
+
+def test_damaged_data(load):
+    """A spec that no reader writes: `from_bytes` finds it out on either backend."""
+    import hashlib
+
+    cls = type(tok := load(file(added=[("<l>", {"lstrip": True})])))
+    data = tok.to_bytes()
+    start = data.index(b"\n") + 33
+    for old, new in ((b'"id":259', b'"id":999'), (b'"lstrip":true', b'"lstrip":trXe'), (b'"stages"', b'"stagXs"')):
+        body = data[start:].replace(old, new)
+        assert body != data[start:]
+        with pytest.raises(bpeline.EncodingFileError, match=r"^encoding data: "):
+            cls.from_bytes(data[: start - 32] + hashlib.sha256(body).digest() + body)
 
 
 def test_other_formats_cannot_hold_it(load, tmp_path):

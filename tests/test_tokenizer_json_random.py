@@ -47,8 +47,8 @@ def test_the_same_ids_or_refused(both, rng):
     content = json.dumps(random_file(rng))
     peer = load_peer(content)
     ours = [tok for cls in both if (tok := load(cls, content)) is not None]
-    if peer is None:
-        return
+    if peer is None or not ours:
+        return  # what we refuse may cost tokenizers all memory: an added token of which the normalizer leaves nothing
     for sample in [text(rng) for _ in range(8)]:
         for add in (False, True):
             ids = peer_ids(peer, sample, add_special_tokens=add)
@@ -108,7 +108,7 @@ def test_saved_and_loaded(tmp_path_factory, native, rng):
         assert peer_ids(peer, sample) in (ids, None)
 
 
-@pytest.mark.parametrize(("backend_number", "most"), [(0, 0.15), (1, 0.2)])
+@pytest.mark.parametrize(("backend_number", "most"), [(0, 0.1), (1, 0.15)])
 def test_few_are_refused(both, backend_number, most):
     """Of files whose parts tokenizers itself takes. (The generator has each odd regular expression there is.)"""
     import random

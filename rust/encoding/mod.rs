@@ -133,6 +133,9 @@ impl Encoding {
         let literals = spec.as_ref().map(Spec::literals);
         let vocabulary = Vocabulary::new(source, &tokens, &special_tokens, literals.as_deref())?;
         let literals = literals.unwrap_or_default().into_iter().collect();
+        if let Some(id) = spec.iter().flat_map(Spec::ids).find(|&id| vocabulary.token_bytes(id).is_none()) {
+            return Err(Error::file(format!("{source}: no token has the id {id}")));
+        }
         drop(tokens);
         if known.is_none() || rules == Rules::TokenBytes {
             vocabulary.check_distinct(source)?;

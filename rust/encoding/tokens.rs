@@ -134,7 +134,7 @@ mod tests {
             expected.push([&expected[left][..], &expected[right]].concat());
             tokens.push_joined(tokens.len() as TokenId, left, right);
         }
-        assert_eq!(tokens.total(), expected.iter().map(Vec::len).sum());
+        assert_eq!(tokens.total(), expected.iter().map(Vec::len).sum::<usize>());
         for (at, bytes) in expected.iter().enumerate() {
             assert_eq!(tokens.get(at).1, bytes);
             for room in [bytes.len(), 80] {

@@ -8,6 +8,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::util::look::Look;
 use regex_automata::util::pool::{Pool, PoolGuard};
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
@@ -29,6 +30,8 @@ pub struct Automaton {
 pub struct Walk<'a> {
     automaton: &'a Automaton,
     cache: PoolGuard<'a, Cache, NewCache>,
+    /// The state at the start of a match, where that is always the same, and how often the cache had been cleared by then.
+    start: Option<(LazyStateID, usize)>,
 }
 
 impl Automaton {
@@ -44,7 +47,7 @@ impl Automaton {
     }
 
     pub fn walk(&self) -> Walk<'_> {
-        Walk { automaton: self, cache: self.caches.get() }
+        Walk { automaton: self, cache: self.caches.get(), start: None }
     }
 }
 
@@ -79,8 +82,16 @@ impl Walk<'_> {
     fn furthest(&mut self, text: &str, from: usize) -> Option<(usize, LazyStateID)> {
         let dfa = &self.automaton.dfa;
         let cache = &mut *self.cache;
-        let input = Input::new(text).anchored(Anchored::Yes).range(from..);
-        let mut state = dfa.start_state_forward(cache, &input).ok()?;
+        let mut state = match self.start {
+            Some((state, clears)) if clears == cache.clear_count() => state,
+            _ => {
+                let input = Input::new(text).anchored(Anchored::Yes).range(from..);
+                let state = dfa.start_state_forward(cache, &input).ok()?;
+                let always_the_same = dfa.get_nfa().look_set_any().remove(Look::End).is_empty();
+                self.start = always_the_same.then(|| (state, cache.clear_count()));
+                state
+            }
+        };
         let mut found = None;
         for (at, &byte) in text.as_bytes().iter().enumerate().skip(from) {
             state = dfa.next_state(cache, state, byte).ok()?;

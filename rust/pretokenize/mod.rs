@@ -1,8 +1,8 @@
 //! Stage 2: text -> pieces. Merges never cross a piece.
 //!
-//! A [`Pattern`] is recognised by its text: GPT-2's has a scanner of its own ([`scanner`]), any other
-//! goes through a regular-expression engine ([`regex`]). Pieces are consecutive and cover the text:
-//! what a pattern does not match is a piece too, so that nothing is lost.
+//! A [`Pattern`] is recognised by its text: the families in use have a [`scanner`], by [`rules`] that are data. Any other
+//! goes through a regular-expression engine ([`regex`]), several one after the other ([`in_turn`]). Pieces are
+//! consecutive and cover the text: what a pattern does not match is a piece too, so that nothing is lost.
 
 mod automaton;
 #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]

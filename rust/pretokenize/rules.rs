@@ -114,7 +114,7 @@ pub enum Known {
 }
 
 /// Other spellings of the same.
-const SPELLINGS: [(&str, Known); 4] = [
+pub const SPELLINGS: [(&str, Known); 4] = [
     // tiktoken's, possessive, so that its engine does not backtrack. (The end makes no difference to this one.)
     (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s", Known::Gpt2),
     (r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Known::Gpt2),

@@ -145,9 +145,16 @@ impl Route {
         (bytes.into(), Some(starts))
     }
 
-    /// The error that a special token is, if one is in the text.
+    /// The error that a special token is, if one is in the text. Only then is it worth to know where.
     fn find_special(&self, text: &str, interrupt: &dyn Interrupt) -> Result<()> {
-        self.walk(Traced::document(text), &Special::Parse, interrupt, &mut |part| match part {
+        match self.find_special_in(Traced::untraced(text), text, interrupt) {
+            Err(Error::SpecialToken { .. }) => self.find_special_in(Traced::document(text), text, interrupt),
+            outcome => outcome,
+        }
+    }
+
+    fn find_special_in(&self, document: Traced, text: &str, interrupt: &dyn Interrupt) -> Result<()> {
+        self.walk(document, &Special::Parse, interrupt, &mut |part| match part {
             Visit::Token(token, literal) if token.special => {
                 let (start, _) = literal.origin(0..literal.text.len()).unwrap_or_default();
                 let at = text.char_indices().nth(start).map_or(text.len(), |(at, _)| at);

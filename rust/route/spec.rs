@@ -101,6 +101,12 @@ impl Spec {
         serde_json::from_str(text).map_err(|_| Error::file("damaged"))
     }
 
+    /// The ids that it may put into a text.
+    pub fn ids(&self) -> impl Iterator<Item = TokenId> {
+        let around = self.around.iter().flat_map(|around| around.before.iter().chain(&around.after));
+        self.added.iter().flatten().map(|added| added.id).chain(around.copied())
+    }
+
     /// Tokens with literals that are not special.
     pub fn literals(&self) -> Vec<(String, TokenId)> {
         let added = self.added.iter().flatten().filter(|added| !added.special);

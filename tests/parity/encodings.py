@@ -105,7 +105,12 @@ def ranked(name: str, ours: dict, path: Path) -> Subject:
     lines = path.read_bytes().splitlines()
     ranks = {b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
     peer = tiktoken.Encoding(name, pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens=tok.special_tokens)
-    encode = functools.partial(peer.encode, allowed_special="all")
+
+    def encode(text: str) -> list[int]:
+        # Their literals all begin so; for o200k_harmony's thousand, `encode` takes 0.1 ms a call.
+        return peer.encode(text, allowed_special="all") if "<|" in text else peer.encode_ordinary(text)
+
+    assert all(literal.startswith("<|") for literal in tok.special_tokens)
     return Subject(name, ours, encode, peer.n_vocab, peer.decode_single_token_bytes)
 
 

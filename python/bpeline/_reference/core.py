@@ -15,7 +15,8 @@ from ..errors import InvalidTextError, SpecialTokenError, TokenIdError
 from . import stages
 from .encoding import Encoding
 from .messages import code_point, quote
-from .route import Route, Span
+from .route import Route
+from .traced import Span
 
 
 class Piece(NamedTuple):

@@ -77,6 +77,12 @@ def around(spec: str) -> tuple[Sequence[int], Sequence[int]]:
     return (found["before"], found["after"]) if found else ((), ())
 
 
+def ids(spec: str) -> list[int]:
+    """The ids that it may put into a text."""
+    before, after = around(spec)
+    return [*(token["id"] for token in json.loads(spec)["added"] or []), *before, *after]
+
+
 def extended(spec: str, special_tokens: Mapping[str, int]) -> str:
     """A spec with more added tokens, if it lists them."""
     content = json.loads(spec)

@@ -13,7 +13,8 @@ from . import data as encoding_data
 from .data import MAX_ID, Parts
 from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
-from .route import compile_regex, route
+from .regexes import compile_regex
+from .route import route
 from .stages import PATTERNS, Pairs, SpecialTokens, spell, splits, unspell
 from .tiktoken_file import read_tiktoken_file
 
@@ -78,6 +79,9 @@ class Encoding:
         self._ids = {token: id for id, token in tokens.items()}
         literals = [literal.encode() for literal in special_tokens]
         self._longest_token = max(map(len, [*tokens.values(), *literals]))
+        for id in [] if spec is None else encoding_data.ids(spec):
+            if id not in self._tokens:
+                raise EncodingFileError(f"no token has the id {id}")
         self._byte_ids = [self._ids[bytes([byte])] for byte in range(256)]
         # As in tiktoken, a piece that is a token is looked up whole where token bytes are ranked. Otherwise a token
         # has to be reached by its merges.
@@ -212,10 +216,13 @@ class Encoding:
         >>> Encoding.from_bytes(gpt2.to_bytes()).fingerprint == gpt2.fingerprint
         True
         """
+        content = bytes(data)
         try:
-            return Encoding(encoding_data.read(bytes(data)))
+            return Encoding(encoding_data.read(content))
         except EncodingFileError as error:
             raise EncodingFileError(f"encoding data: {error}") from None
+        except (AttributeError, KeyError, TypeError, ValueError):  # of a spec that no reader wrote
+            raise EncodingFileError("encoding data: damaged") from None
 
     def to_bytes(self) -> bytes:
         """The encoding as bytes, the same on both backends.

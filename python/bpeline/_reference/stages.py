@@ -94,7 +94,7 @@ def parse_ranges(table: str) -> Ranges:
     return [(int(first, 16), int(last, 16)) for first, last in (part.split("-") for part in table.split())]
 
 
-def _complement(ranges: Ranges) -> Ranges:
+def complement(ranges: Ranges) -> Ranges:
     starts = [0, *(last + 1 for _, last in ranges)]
     ends = [*(first - 1 for first, _ in ranges), 0x10FFFF]
     return [(first, last) for first, last in zip(starts, ends, strict=True) if first <= last]
@@ -110,7 +110,7 @@ def _class(name: str) -> str:
     tables = [WHITESPACE] if kind in "sS" else [CATEGORIES[key] for key in CATEGORIES if key.startswith(category)]
     ranges: Ranges = sorted(itertools.chain.from_iterable(map(parse_ranges, tables)))
     if kind in "SP":
-        ranges = _complement(ranges)
+        ranges = complement(ranges)
     return "".join(rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
 
 

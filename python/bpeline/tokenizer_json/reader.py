@@ -30,7 +30,14 @@ class Contents(NamedTuple):
 
 
 def read(text: str, source: str) -> Contents:
-    """What the text of a tokenizer.json says; `source` names it in errors. Raises `EncodingFileError`."""
+    """What the text of a tokenizer.json says; `source` names it in errors. Raises `EncodingFileError`.
+
+    >>> from bpeline.tokenizer_json import read
+    >>> read('{"model": {"type": "WordPiece"}}', "tokenizer.json")
+    Traceback (most recent call last):
+        ...
+    bpeline.errors.EncodingFileError: tokenizer.json: model: not supported: the model "WordPiece", which is not BPE (Hugging Face tokenizers or transformers serve it)
+    """
     file = Section(source, _parse(text, source))
     if "model" not in file.content:
         file.fail('expected a tokenizer.json with a "model"; found the keys ' + ", ".join(sorted(file.content)[:8]))
@@ -41,6 +48,10 @@ def read(text: str, source: str) -> Contents:
     around = read_around(file)
     added = read_added(file, model)
 
+    known = {*model.vocabulary.values(), *(id for _, id in model.inert), *(token.id for token in added)}
+    for id in [*around["before"], *around["after"]] if around else []:
+        if id not in known:
+            file.fail(f"post_processor: it adds the id {id}, which no token has")
     literals = {token.content for token in added}
     model = model.without(literals - model.can_become(literals))
     special_tokens = {token.content: token.id for token in added if token.special}
