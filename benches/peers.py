@@ -5,6 +5,7 @@ Those without an option for threads go by the environment, see `compare.THREADS`
 to load is taken.
 """
 
+import contextlib
 import json
 import shutil
 from collections.abc import Callable
@@ -45,9 +46,10 @@ def write_files(folder: Path, encoding: str) -> None:
     (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
     if Path(encoding).suffix == ".json":
         shutil.copy(encoding, folder / "tokenizer.json")
-    else:
+        return
+    tok.save(folder, format="tiktoken")
+    with contextlib.suppress(ValueError):  # it ranks the bytes of tokens
         tok.save(folder, format="tokenizer.json")
-        tok.save(folder, format="tiktoken")
 
 
 def about(folder: Path) -> dict[str, Any]:
@@ -68,8 +70,21 @@ def bpeline(folder: Path, threads: int) -> Encoder:
     )
 
 
+def rank_file(folder: Path) -> str | None:
+    """Where there is no tokenizer.json."""
+    if (folder / "tokenizer.json").exists():
+        return None
+    (file,) = folder.glob("*.tiktoken")
+    return str(file)
+
+
 def gigatoken(folder: Path, threads: int) -> Encoder:
-    tok = import_module("gigatoken").Tokenizer(folder / "tokenizer.json")
+    make = import_module("gigatoken").Tokenizer
+    if file := rank_file(folder):
+        encoding = about(folder)
+        tok = make.from_tiktoken(file, encoding["name"].partition("_")[0], encoding["special_tokens"])
+    else:
+        tok = make(folder / "tokenizer.json")
     return Encoder(
         arrays=tok.encode_batch,
         lists=tok.encode_batch_list,
@@ -81,7 +96,11 @@ def gigatoken(folder: Path, threads: int) -> Encoder:
 
 
 def fastokens(folder: Path, threads: int) -> Encoder:
-    tok = import_module("fastokens").Tokenizer.from_file(str(folder / "tokenizer.json"))
+    make = import_module("fastokens").Tokenizer
+    if file := rank_file(folder):
+        tok = make.from_tiktoken(file, about(folder)["pattern"], about(folder)["special_tokens"])
+    else:
+        tok = make.from_file(str(folder / "tokenizer.json"))
     return Encoder(
         arrays=tok.encode_batch_flat,
         lists=lambda texts: [each.ids for each in tok.encode_batch(texts)],

@@ -127,6 +127,7 @@ impl Core {
             let Some((columns, sources)) = documents else { break };
             // SAFETY: the sources are of these columns.
             let documents = unsafe { Documents::of_columns(columns, sources, first) };
+            let threads = threads.of_batch(documents.bytes());
             self.append(py, &documents, threads, options, &mut tokens, &mut offsets)?;
         }
         tokens.shrink_to_fit();

@@ -240,24 +240,17 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        let threads = options::threads(threads)?;
+        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
+        let threads = threads.of_batch(documents.bytes());
         let each = |spans: &mut Vec<_>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
             spans.push(self.with_spans(session, text.unwrap_or_default(), &options, interrupt)?);
             Ok(())
         };
         let mut all = Vec::new();
-        self.on_batch(
-            py,
-            &Documents::new(texts)?,
-            threads,
-            &options,
-            (Cut::Between, CHUNK_BYTES),
-            each,
-            |ready, _| {
-                all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
-                Ok(())
-            },
-        )?;
+        self.on_batch(py, &documents, threads, &options, (Cut::Between, CHUNK_BYTES), each, |ready, _| {
+            all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
+            Ok(())
+        })?;
         let python_spans = |spans| {
             py.check_signals()?;
             self.python_spans(py, spans)
@@ -300,7 +293,8 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        let threads = options::threads(threads)?;
+        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
+        let threads = threads.of_batch(documents.bytes());
         let each = |counts: &mut Vec<i64>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
             let mut count = Count::default();
             options.encode(session, text.unwrap_or_default(), &mut count, interrupt)?;
@@ -308,7 +302,7 @@ impl Core {
             Ok(())
         };
         let mut all: Vec<i64> = Vec::new();
-        self.on_batch(py, &Documents::new(texts)?, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
+        self.on_batch(py, &documents, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
             for (chunk, mut counts) in ready {
                 if chunk.from > 0 {
                     counts[0] += all.pop().unwrap_or(0);

@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyList, PySet, PyTuple};
 
+use crate::batch::CHUNK_BYTES;
 use crate::error::quote;
 use crate::special::{Special, SpecialTokens};
 
@@ -111,9 +112,20 @@ impl Whole {
 }
 
 /// `threads=`: how many to use; `None` is one for each core.
-pub fn threads(threads: Option<Whole>) -> PyResult<usize> {
-    match threads {
-        None => Ok(std::thread::available_parallelism().map_or(1, |n| n.get())),
-        Some(threads) => threads.at_least(1, "threads"),
+#[derive(Clone, Copy)]
+pub struct Threads(Option<usize>);
+
+pub fn threads(threads: Option<Whole>) -> PyResult<Threads> {
+    threads.map(|threads| threads.at_least(1, "threads")).transpose().map(Threads)
+}
+
+impl Threads {
+    /// For a batch of so many bytes. Asking for the cores reads files, which takes longer than a small batch.
+    pub fn of_batch(self, bytes: usize) -> usize {
+        match self {
+            Threads(Some(threads)) => threads,
+            Threads(None) if bytes <= CHUNK_BYTES => 1,
+            Threads(None) => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        }
     }
 }

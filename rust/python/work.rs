@@ -106,7 +106,7 @@ impl<'py> Documents<'py> {
     }
 
     /// Of all texts in memory.
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.sources.iter().map(Source::size).sum()
     }
 }
@@ -313,6 +313,7 @@ impl Core {
         options: &Options,
     ) -> PyResult<Ragged<'py>> {
         let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
+        let threads = threads.of_batch(documents.bytes());
         let (mut tokens, mut offsets) = (Vec::<T>::new(), vec![0]);
         self.append(py, &documents, threads, options, &mut tokens, &mut offsets)?;
         Ok((array(py, tokens), PyArray1::from_vec(py, offsets)))
@@ -326,6 +327,7 @@ impl Core {
         options: &Options,
     ) -> PyResult<Bound<'py, PyList>> {
         let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
+        let threads = threads.of_batch(documents.bytes());
         let all = PyList::empty(py).unbind();
         // The parts of a document so far.
         let mut parts: Vec<Vec<T>> = Vec::new();
