@@ -19,7 +19,7 @@ use crate::encoding::TokenId;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::pages;
-use crate::pair_table::{APART, NONE, PairTable, Symbol};
+use crate::pair_table::{LATE, NONE, PairTable, Symbol};
 use long::Long;
 
 /// The longest part, in bytes, that is merged without a heap.
@@ -54,18 +54,13 @@ impl Merger {
             self.merge_parts(pairs, piece, interrupt)?;
             return Ok(&self.ids);
         }
-        // What each pair of bytes makes, and a bit for the last byte of each part.
-        let mut makes = [NONE; SHORT];
-        let mut ends = piece.len().checked_sub(1).map_or(0, |last| 1 << last);
-        for (at, pair) in piece.windows(2).enumerate() {
-            makes[at] = pairs.of_bytes(pair[0], pair[1]);
-            ends |= ((makes[at] == APART) as u64) << at;
-        }
+        let mut symbols = Symbols::new();
+        symbols.of(pairs, piece);
         let mut start = 0;
-        while ends != 0 {
-            let end = ends.trailing_zeros() as usize + 1;
-            ends &= ends - 1;
-            merge_short_part(pairs, &piece[start..end], &makes[start..end], &mut self.ids);
+        while symbols.ends != 0 {
+            let end = symbols.ends.trailing_zeros() as usize + 1;
+            symbols.ends &= symbols.ends - 1;
+            merge_symbols(pairs, &symbols.symbols[start..end], &mut self.ids);
             start = end;
         }
         Ok(&self.ids)
@@ -74,15 +69,15 @@ impl Merger {
     fn merge_parts(&mut self, pairs: &PairTable, piece: &[u8], interrupt: &dyn Interrupt) -> Result<()> {
         let (mut start, mut check_at) = (0, TEXT_BETWEEN_CHECKS);
         for end in 1..=piece.len() {
-            if end == piece.len() || pairs.of_bytes(piece[end - 1], piece[end]) == APART {
+            if end == piece.len() || pairs.pair_of_bytes(piece[end - 1], piece[end]).apart {
                 let part = &piece[start..end];
                 if part.len() > SHORT {
                     self.long.merge(pairs, part, &mut self.ids, interrupt)?;
                 } else {
-                    let mut makes = [NONE; SHORT];
-                    let of_pairs = part.windows(2).map(|pair| pairs.of_bytes(pair[0], pair[1]));
-                    makes.iter_mut().zip(of_pairs).for_each(|(place, makes)| *place = makes);
-                    merge_short_part(pairs, part, &makes[..part.len()], &mut self.ids);
+                    let mut symbols = Symbols::new();
+                    symbols.of(pairs, part);
+                    let n = symbols.ends.trailing_zeros() as usize + 1;
+                    merge_symbols(pairs, &symbols.symbols[..n], &mut self.ids);
                 }
                 start = end;
                 if end > check_at {
@@ -102,18 +97,63 @@ impl Merger {
     }
 }
 
-/// Appends the ids of a part of up to [`SHORT`] bytes. `makes` says what each of them makes with the next.
+struct Symbols {
+    symbols: [Symbol; SHORT],
+    ends: u64,
+}
+
+impl Symbols {
+    #[inline(always)]
+    fn new() -> Self {
+        Symbols { symbols: [0; SHORT], ends: 0 }
+    }
+
+    #[inline(always)]
+    fn of(&mut self, pairs: &PairTable, piece: &[u8]) {
+        let Some((&first, rest)) = piece.split_first() else { return };
+        let (mut waiting, mut least, mut number) = (LATE, LATE, 0);
+        // The byte, or what it makes with the one before, if ...
+        let mut symbol = first as Symbol;
+        let mut byte = first;
+        for &next in rest {
+            let pair = pairs.pair_of_bytes(byte, next);
+            // Was the pair in front (which ended in `byte`) sure?
+            let sure = waiting < pair.first_makes;
+            // position of byte-1: 
+            number -= sure as usize;
+            self.symbols[number % SHORT] = select_unpredictable(sure, waiting as Symbol, symbol);
+            self.ends |= (pair.apart as u64) << number;
+            number += 1;
+            waiting = select_unpredictable(pair.makes < least, pair.makes, LATE);
+            least = pair.second_makes;
+            symbol = next as Symbol;
+            byte = next;
+        }
+        let sure = waiting < LATE;
+        number -= sure as usize;
+        self.symbols[number % SHORT] = select_unpredictable(sure, waiting as Symbol, symbol);
+        self.ends |= 1 << number;
+    }
+}
+
 #[inline(always)]
-fn merge_short_part(pairs: &PairTable, part: &[u8], makes: &[Symbol], ids: &mut Vec<TokenId>) {
-    match *part {
-        [byte] => ids.push(pairs.id(byte as Symbol)),
-        [left, right] if makes[0] == NONE => ids.extend([left, right].map(|byte| pairs.id(byte as Symbol))),
-        [_, _] => ids.push(pairs.id(makes[0])),
-        _ => match part.len() {
-            0..=8 => merge_short::<8>(pairs, part, makes, ids),
-            9..=16 => merge_short::<16>(pairs, part, makes, ids),
-            17..=32 => merge_short::<32>(pairs, part, makes, ids),
-            _ => merge_short::<SHORT>(pairs, part, makes, ids),
+fn merge_symbols(pairs: &PairTable, symbols: &[Symbol], ids: &mut Vec<TokenId>) {
+    match *symbols {
+        [symbol] => ids.push(pairs.id(symbol)),
+        [left, right] => {
+            let makes = pairs.get(left, right);
+            if makes == NONE {
+                ids.extend([left, right].map(|symbol| pairs.id(symbol)))
+            } else {
+                ids.push(pairs.id(makes))
+            }
+        }
+        _ => match symbols.len() {
+            0..=4 => merge_short::<4>(pairs, symbols, ids),
+            5..=8 => merge_short::<8>(pairs, symbols, ids),
+            9..=16 => merge_short::<16>(pairs, symbols, ids),
+            17..=32 => merge_short::<32>(pairs, symbols, ids),
+            _ => merge_short::<SHORT>(pairs, symbols, ids),
         },
     }
 }
@@ -121,15 +161,17 @@ fn merge_short_part(pairs: &PairTable, part: &[u8], makes: &[Symbol], ids: &mut 
 /// Appends the ids of a part of 2 to `N` bytes; `N` is a power of two up to 64.
 ///
 /// No branch but the end: what merges next to what cannot be guessed.
-fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], makes: &[Symbol], ids: &mut Vec<TokenId>) {
+fn merge_short<const N: usize>(pairs: &PairTable, part: &[Symbol], ids: &mut Vec<TokenId>) {
     // What a pair makes, above its position: the least is the one to merge. And a bit for each symbol's position.
     let candidate = |makes: Symbol, at: usize| (makes as u64) << 6 | at as u64;
     let mut candidates = [u64::MAX; N];
     let mut symbols = [0; N];
     let mut positions = u64::MAX >> (64 - part.len());
-    for (at, (&byte, &makes)) in part.iter().zip(makes).enumerate().take(N) {
-        symbols[at] = byte as Symbol;
-        candidates[at] = candidate(makes, at);
+    for (at, &symbol) in part.iter().enumerate().take(N) {
+        symbols[at] = symbol;
+    }
+    for at in 0..(part.len() - 1).min(N - 1) {
+        candidates[at] = candidate(pairs.get(symbols[at], symbols[at + 1]), at);
     }
     loop {
         // Halves against each other: a chain of six steps for 64, where one by one is a chain of 64.

@@ -23,13 +23,16 @@ pub const NONE: Symbol = Symbol::MAX - 1;
 /// No rule for the two bytes, and no token that has them side by side.
 pub const APART: Symbol = Symbol::MAX;
 
+/// Symbols below this are bytes.
+const BYTES: Symbol = 256;
+
 const SYMBOL_BITS: u32 = 21;
 
 /// Symbols are below this: one less than their bits would hold, for [`EMPTY`].
 pub const MOST_SYMBOLS: usize = (1 << SYMBOL_BITS) - 1;
 
 pub struct PairTable {
-    bytes: Vec<Symbol>,
+    bytes: Vec<BytePair>,
     buckets: Vec<[Slot; 2]>,
     shift: u32,
     /// By symbol.
@@ -37,6 +40,24 @@ pub struct PairTable {
     /// By id; [`NONE`] of what no merge makes.
     symbols: Vec<Symbol>,
 }
+
+/// What is known of two bytes side by side. Symbols that 16 bits do not hold are [`LATE`].
+#[derive(Clone, Copy)]
+#[repr(align(8))]
+pub struct BytePair {
+    /// What they make, unless that might have merged before.
+    pub makes: u16,
+    /// The least that the second makes with any symbol that ends in the first.
+    pub second_makes: u16,
+    /// The least that the first makes with any symbol that begins with the second.
+    pub first_makes: u16,
+    /// No token has them side by side.
+    pub apart: bool,
+    /// What they make makes something that comes before it.
+    disorder: bool,
+}
+
+pub const LATE: u16 = u16::MAX;
 
 /// A pair, and below it what it makes. No rule looks like [`EMPTY`]: a pair has two times [`SYMBOL_BITS`].
 type Slot = u64;
@@ -52,11 +73,11 @@ impl PairTable {
         let mut ids = byte_ids.to_vec();
         ids.extend(by_rank);
         let mut symbols = vec![NONE; vocabulary.size()];
-        let mut bytes = vec![APART; 1 << 16];
+        let mut bytes = vec![BytePair { makes: LATE, second_makes: LATE, first_makes: LATE, apart: true, disorder: false }; 1 << 16];
         for (symbol, &id) in (0..).zip(&ids) {
             symbols[id as usize] = symbol;
             for pair in vocabulary.ordinary_bytes(id).unwrap_or_default().windows(2) {
-                bytes[two_bytes(pair[0], pair[1])] = NONE;
+                bytes[two_bytes(pair[0], pair[1])].apart = false;
             }
         }
         let mut table = PairTable { bytes, buckets: vec![], shift: 0, ids, symbols };
@@ -66,15 +87,34 @@ impl PairTable {
     }
 
     /// `left` and `right` make a token. Each pair has one rule, and each token is made by one.
-    pub fn insert(&mut self, left: TokenId, right: TokenId, makes: TokenId) {
+    pub fn insert(&mut self, left: TokenId, right: TokenId, makes: TokenId, vocabulary: &Vocabulary) {
+        let bytes_of = |id| vocabulary.ordinary_bytes(id).unwrap_or_default();
+        let (left_bytes, right_bytes) = (bytes_of(left), bytes_of(right));
         let [left, right, makes] = [left, right, makes].map(|id| self.symbols[id as usize]);
         if left == NONE || right == NONE {
             // A token that no rule makes is in no piece, and neither is what is made of it.
             return;
         }
-        if let (Ok(left), Ok(right)) = (u8::try_from(left), u8::try_from(right)) {
-            self.bytes[two_bytes(left, right)] = makes;
-        } else if let Err(homeless) = self.settle(pair_of(left, right) << SYMBOL_BITS | makes as Slot) {
+        let late = |symbol: Symbol| u16::try_from(symbol).unwrap_or(LATE);
+        for (symbol, of) in [(left, left_bytes), (right, right_bytes)] {
+            if let &[left, right] = of && makes < symbol {
+                let pair = &mut self.bytes[two_bytes(left, right)];
+                pair.disorder = true;
+                pair.makes = LATE;
+            }
+        }
+        let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return };
+        let pair = &mut self.bytes[two_bytes(last, first)];
+        if right < BYTES {
+            pair.second_makes = pair.second_makes.min(late(makes));
+        }
+        if left < BYTES {
+            pair.first_makes = pair.first_makes.min(late(makes));
+        }
+        if left < BYTES && right < BYTES && !pair.disorder {
+            pair.makes = late(makes);
+        }
+        if let Err(homeless) = self.settle(pair_of(left, right) << SYMBOL_BITS | makes as Slot) {
             self.grow(homeless);
         }
     }
@@ -134,10 +174,10 @@ impl PairTable {
         makes
     }
 
-    /// What two bytes make; or [`NONE`], or [`APART`].
+    /// XX
     #[inline(always)]
-    pub fn of_bytes(&self, left: u8, right: u8) -> Symbol {
-        self.bytes[two_bytes(left, right)]
+    pub fn pair_of_bytes(&self, left: u8, right: u8) -> &BytePair {
+        &self.bytes[two_bytes(left, right)]
     }
 
     #[inline(always)]
