@@ -1,11 +1,12 @@
 //! Piece -> ids: of all adjacent pairs that have a rule, the lowest-ranked, and of those the
 //! leftmost, is merged; then again, until no rule applies (DESIGN section 3, stage 4).
 //!
-//! A piece falls apart where no token has the two bytes side by side ([`APART`]); each part is merged by one of two
-//! ways to the same result:
+//! A piece falls apart where no token has the two bytes side by side; each part is merged by one of two ways to the same
+//! result:
 //! - [`merge_short`]: an array of what each pair makes, and the minimum of all of it before every merge. As
 //!   long as the array is, whatever the part: no branch for the processor to guess wrong. Fastest up to
-//!   [`SHORT`] bytes (figures in `rust/DESIGN.md`).
+//!   [`SHORT`] bytes (figures in `rust/DESIGN.md`). Pairs of bytes that are sure to merge have merged before
+//!   ([`begin`]), which is half of all merging.
 //! - [`Long::merge`] (`merge/long.rs`): a window at a time, each by a heap over a linked list. O(n log n) time, no recursion.
 //!
 //! Sennrich et al. 2016 (arXiv 1508.07909) describe the merging, section 3.2; the priority queue with
@@ -54,13 +55,12 @@ impl Merger {
             self.merge_parts(pairs, piece, interrupt)?;
             return Ok(&self.ids);
         }
-        let mut symbols = Symbols::new();
-        symbols.of(pairs, piece);
-        let mut start = 0;
-        while symbols.ends != 0 {
-            let end = symbols.ends.trailing_zeros() as usize + 1;
-            symbols.ends &= symbols.ends - 1;
-            merge_symbols(pairs, &symbols.symbols[start..end], &mut self.ids);
+        let mut symbols = [0; SHORT];
+        let (mut start, mut ends) = (0, begin(pairs, piece, &mut symbols));
+        while ends != 0 {
+            let end = ends.trailing_zeros() as usize + 1;
+            ends &= ends - 1;
+            merge_part(pairs, &symbols[start..end], &mut self.ids);
             start = end;
         }
         Ok(&self.ids)
@@ -69,15 +69,14 @@ impl Merger {
     fn merge_parts(&mut self, pairs: &PairTable, piece: &[u8], interrupt: &dyn Interrupt) -> Result<()> {
         let (mut start, mut check_at) = (0, TEXT_BETWEEN_CHECKS);
         for end in 1..=piece.len() {
-            if end == piece.len() || pairs.pair_of_bytes(piece[end - 1], piece[end]).apart {
+            if end == piece.len() || pairs.of_bytes(piece[end - 1], piece[end]).apart {
                 let part = &piece[start..end];
                 if part.len() > SHORT {
                     self.long.merge(pairs, part, &mut self.ids, interrupt)?;
                 } else {
-                    let mut symbols = Symbols::new();
-                    symbols.of(pairs, part);
-                    let n = symbols.ends.trailing_zeros() as usize + 1;
-                    merge_symbols(pairs, &symbols.symbols[..n], &mut self.ids);
+                    let mut symbols = [0; SHORT];
+                    let ends = begin(pairs, part, &mut symbols);
+                    merge_part(pairs, &symbols[..=ends.trailing_zeros() as usize], &mut self.ids);
                 }
                 start = end;
                 if end > check_at {
@@ -97,57 +96,46 @@ impl Merger {
     }
 }
 
-struct Symbols {
-    symbols: [Symbol; SHORT],
-    ends: u64,
-}
-
-impl Symbols {
-    #[inline(always)]
-    fn new() -> Self {
-        Symbols { symbols: [0; SHORT], ends: 0 }
-    }
-
-    #[inline(always)]
-    fn of(&mut self, pairs: &PairTable, piece: &[u8]) {
-        let Some((&first, rest)) = piece.split_first() else { return };
-        let (mut waiting, mut least, mut number) = (LATE, LATE, 0);
-        // The byte, or what it makes with the one before, if ...
-        let mut symbol = first as Symbol;
-        let mut byte = first;
-        for &next in rest {
-            let pair = pairs.pair_of_bytes(byte, next);
-            // Was the pair in front (which ended in `byte`) sure?
-            let sure = waiting < pair.first_makes;
-            // position of byte-1: 
-            number -= sure as usize;
-            self.symbols[number % SHORT] = select_unpredictable(sure, waiting as Symbol, symbol);
-            self.ends |= (pair.apart as u64) << number;
-            number += 1;
-            waiting = select_unpredictable(pair.makes < least, pair.makes, LATE);
-            least = pair.second_makes;
-            symbol = next as Symbol;
-            byte = next;
-        }
-        let sure = waiting < LATE;
-        number -= sure as usize;
-        self.symbols[number % SHORT] = select_unpredictable(sure, waiting as Symbol, symbol);
-        self.ends |= 1 << number;
-    }
-}
-
+/// The first symbols of a piece of up to [`SHORT`] bytes, and a bit for the last symbol of each part: the bytes, but for pairs
+/// of them that are sure to merge.
+///
+/// Sure is a pair `ab` with `x` in front and `y` behind that makes something before anything takes one of the two away: before `a`
+/// merges with any symbol that ends in `x`, before `b` does with any that begins with `y`, and before what `ab` makes, made
+/// earlier than its turn, would merge with anything. Then it can as well be the first (`rust/DESIGN.md`, the lemma on sure pairs).
+/// No two of them share a byte.
 #[inline(always)]
-fn merge_symbols(pairs: &PairTable, symbols: &[Symbol], ids: &mut Vec<TokenId>) {
+fn begin(pairs: &PairTable, piece: &[u8], symbols: &mut [Symbol; SHORT]) -> u64 {
+    let Some((&first, rest)) = piece.split_first() else { return 0 };
+    let (mut ends, mut count) = (0u64, 0);
+    // The last byte, and what it makes with the one before, if nothing takes that one away; as far as is known, behind it
+    // everything may take the byte itself away.
+    let (mut byte, mut waiting, mut second_makes) = (first, LATE, LATE);
+    for &next in rest {
+        let pair = pairs.of_bytes(byte, next);
+        let is_sure = waiting < pair.first_makes;
+        count -= is_sure as usize;
+        symbols[count % SHORT] = select_unpredictable(is_sure, waiting as Symbol, byte as Symbol);
+        ends |= (pair.apart as u64) << count;
+        count += 1;
+        waiting = select_unpredictable(pair.makes < second_makes, pair.makes, LATE);
+        second_makes = pair.second_makes;
+        byte = next;
+    }
+    let is_sure = waiting < LATE;
+    count -= is_sure as usize;
+    symbols[count % SHORT] = select_unpredictable(is_sure, waiting as Symbol, byte as Symbol);
+    ends | 1 << count
+}
+
+/// Appends the ids of a part that begins as `symbols`, up to [`SHORT`] of them.
+#[inline(always)]
+fn merge_part(pairs: &PairTable, symbols: &[Symbol], ids: &mut Vec<TokenId>) {
     match *symbols {
         [symbol] => ids.push(pairs.id(symbol)),
-        [left, right] => {
-            let makes = pairs.get(left, right);
-            if makes == NONE {
-                ids.extend([left, right].map(|symbol| pairs.id(symbol)))
-            } else {
-                ids.push(pairs.id(makes))
-            }
-        }
+        [left, right] => match pairs.get(left, right) {
+            NONE => ids.extend([left, right].map(|symbol| pairs.id(symbol))),
+            makes => ids.push(pairs.id(makes)),
+        },
         _ => match symbols.len() {
             0..=4 => merge_short::<4>(pairs, symbols, ids),
             5..=8 => merge_short::<8>(pairs, symbols, ids),
@@ -158,7 +146,7 @@ fn merge_symbols(pairs: &PairTable, symbols: &[Symbol], ids: &mut Vec<TokenId>) 
     }
 }
 
-/// Appends the ids of a part of 2 to `N` bytes; `N` is a power of two up to 64.
+/// Appends the ids of a part that begins as 2 to `N` symbols; `N` is a power of two up to 64.
 ///
 /// No branch but the end: what merges next to what cannot be guessed.
 fn merge_short<const N: usize>(pairs: &PairTable, part: &[Symbol], ids: &mut Vec<TokenId>) {
@@ -167,11 +155,9 @@ fn merge_short<const N: usize>(pairs: &PairTable, part: &[Symbol], ids: &mut Vec
     let mut candidates = [u64::MAX; N];
     let mut symbols = [0; N];
     let mut positions = u64::MAX >> (64 - part.len());
-    for (at, &symbol) in part.iter().enumerate().take(N) {
-        symbols[at] = symbol;
-    }
-    for at in 0..(part.len() - 1).min(N - 1) {
-        candidates[at] = candidate(pairs.get(symbols[at], symbols[at + 1]), at);
+    symbols.iter_mut().zip(part).for_each(|(place, symbol)| *place = *symbol);
+    for (at, pair) in part.windows(2).enumerate().take(N) {
+        candidates[at] = candidate(pairs.get(pair[0], pair[1]), at);
     }
     loop {
         // Halves against each other: a chain of six steps for 64, where one by one is a chain of 64.
