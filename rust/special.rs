@@ -41,7 +41,7 @@ pub struct Finder {
 /// What literals begin with: much faster to find than the automaton is to run.
 enum Beginnings {
     /// All of them, with this.
-    Same(memmem::Finder<'static>),
+    Same(Box<memmem::Finder<'static>>),
     /// Each of them, with one of a few (by vectors: Teddy, of Hyperscan).
     Few(Box<packed::Searcher>),
     /// Too many to look for.
@@ -255,7 +255,7 @@ impl Beginnings {
         let (first, last) = (literals[0], literals[literals.len() - 1]);
         let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
         if shared > 0 {
-            return Beginnings::Same(memmem::Finder::new(&first[..shared]).into_owned());
+            return Beginnings::Same(Box::new(memmem::Finder::new(&first[..shared]).into_owned()));
         }
         for length in (1..=MOST_BYTES).rev() {
             literals.iter_mut().for_each(|literal| *literal = &literal[..length.min(literal.len())]);
