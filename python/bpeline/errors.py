@@ -21,6 +21,10 @@ class TokenIdError(BpelineError, IndexError):
     """A token id is outside the vocabulary, negative, or unused."""
 
 
+class TrainingError(BpelineError, ValueError):
+    """A corpus or settings that cannot train a vocabulary."""
+
+
 class UnknownModelError(BpelineError, KeyError):
     """No encoding is known for a model of that name."""
 
