@@ -123,8 +123,8 @@ class Explanation:
 def explain(text: str, tokenizer: Methods, *, special: Special = "parse") -> Explanation:
     """How a tokenizer of `bpeline.load` comes to the ids of a text. `special` is that of its `encode`.
 
-    Errors are those of `encode`, `TypeError` for a tokenizer of another kind, and `ValueError` for a piece of more than 1,000
-    bytes. The first call for an encoding takes some tenths of a second.
+    Errors are those of `encode`, `TypeError` for a tokenizer of another kind, `EncodingFileError` for a regular expression that
+    only the native backend knows, and `ValueError` for a piece of more than 1,000 bytes. The first call for an encoding takes some tenths of a second.
 
     >>> import bpeline
     >>> from bpeline.teaching import explain
