@@ -272,7 +272,7 @@ def _megatron_ends(ids: Path) -> NDArray[np.int64]:
     firsts = np.frombuffer(content, "<i8", documents, 34 + 12 * sequences)  # behind the places, 8 bytes each
     ends = np.zeros(sequences + 1, np.int64)
     np.cumsum(lengths, out=ends[1:])
-    return ends[firsts[1:]]
+    return np.take(ends, firsts[1:])
 
 
 def _datatrove_ends(ids: Path) -> NDArray[np.int64]:

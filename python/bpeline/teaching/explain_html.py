@@ -44,7 +44,7 @@ def html(explanation: "Explanation", most: int | None) -> str:
         _stage(2, "The pattern cuts the rest into pieces", *tiles),
         _stage(
             3,
-            "A piece is bytes, each written as a character; pairs merge, the lowest rank first",
+            "Bytes, written as characters, merge by rank",
             *(_table(piece) for piece in pieces[:most]),
             f"<div>… and {left_out:,} more pieces</div>" if left_out else "",
         ),
