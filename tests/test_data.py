@@ -1,5 +1,6 @@
 """bpeline.data: batches, and a finished corpus as one stream. The files are written here, as DESIGN lays them out."""
 
+import importlib
 import json
 import pickle
 import struct
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bpeline
 from bpeline.data import TokenDataset, get_batch
 from bpeline.errors import CorpusError
 
@@ -337,3 +339,32 @@ def test_documents_without_end_of_text(tmp_path, format):
 def test_an_index_needs_no_end_of_text(tmp_path, format):
     tokens = TokenDataset(write_corpus(tmp_path, format, [DOCUMENTS], rule="none"))
     assert [ids.tolist() for ids in tokens.documents] == DOCUMENTS
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("encoding", ["gpt2", "cl100k_base"])
+def test_what_a_job_wrote(tmp_path, format, encoding):
+    job = pytest.importorskip("bpeline.corpus.job")
+    plan, inputs, readers = (
+        importlib.import_module(f"bpeline.corpus.{name}") for name in ("plan", "inputs", "readers")
+    )
+    tokenizer = bpeline.load(encoding)
+    texts = ["", *(f"The {number}th text, 漢字. " * (number % 9) for number in range(60)), ""]
+    source = tmp_path / "texts.jsonl"
+    source.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    expected = tokenizer.encode_batch(texts, special="text")
+    shards = {"shard_tokens": 300} if format in ("llmc", "datatrove") else {}
+
+    def written(out, **options):
+        job.run(plan.make(inputs.find([source]), encoding, format=format, **options), out, readers.read, "0.1.0")
+        return TokenDataset(out)
+
+    whole = written(tmp_path / "whole")
+    assert [ids.tolist() for ids in whole.documents] == expected
+    parts = [written(tmp_path / "split", val_fraction=0.3, **shards), TokenDataset(tmp_path / "split", "val")]
+    assert sum(map(len, parts)) == len(whole) and min(map(len, parts)) > 100
+    assert sorted(ids.tolist() for part in parts for ids in part.documents) == sorted(expected)
+    assert parts[0].documents[-1].tolist() in expected
+    inputs, targets = get_batch(parts[0], 16, 4, rng=0)
+    assert inputs.shape == (4, 16) and (inputs[:, 1:] == targets[:, :-1]).all()
+    assert targets.max() < tokenizer.vocab_size

@@ -21,10 +21,6 @@ class TokenIdError(BpelineError, IndexError):
     """A token id is outside the vocabulary, negative, or unused."""
 
 
-class TrainingError(BpelineError, ValueError):
-    """A corpus or settings that cannot train a vocabulary."""
-
-
 class UnknownModelError(BpelineError, KeyError):
     """No encoding is known for a model of that name."""
 
@@ -34,6 +30,10 @@ class UnknownModelError(BpelineError, KeyError):
 
 class ArrowError(BpelineError, ValueError):
     """Arrow data is malformed, or a stream of it failed."""
+
+
+class TrainingError(BpelineError, ValueError):
+    """A corpus, or a setting, from which no tokenizer can be trained."""
 
 
 class CorpusError(BpelineError, ValueError):

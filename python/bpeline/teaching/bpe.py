@@ -38,7 +38,11 @@ class BPETokenizer(TeachingTokenizer):
                 raise EncodingFileError(f"merge {number}: {left + right!r} is not in the vocabulary")
 
     def train(
-        self, corpus: str | Iterable[str], vocab_size: int = 100, min_frequency: int = 2, unk_token: str | None = None
+        self,
+        text_or_texts: str | Iterable[str],
+        vocab_size: int = 100,
+        min_frequency: int = 2,
+        unk_token: str | None = None,
     ) -> Self:
         """Learns from one text or several, and forgets what it knew. Returns itself.
 
@@ -46,7 +50,7 @@ class BPETokenizer(TeachingTokenizer):
         replaces that of the constructor. Raises `TrainingError` for a corpus without a word, and for sizes that are too small.
         """
         self.unk_token = unk_token or self.unk_token
-        texts = list(texts_of(corpus))
+        texts = list(texts_of(text_or_texts))
         alphabet = {character for text in texts for word in text.split() for character in word}
         if not alphabet:
             raise TrainingError("the corpus is empty: expected a text, or texts, to learn from")

@@ -19,13 +19,13 @@ class CharacterTokenizer(TeachingTokenizer):
     ('hel', 'hel<unk>')
     """
 
-    def train(self, corpus: str | Iterable[str], unk_token: str | None = None) -> Self:
+    def train(self, text_or_texts: str | Iterable[str], unk_token: str | None = None) -> Self:
         """Learns from one text or several, and forgets what it knew. Returns itself.
 
         `unk_token` replaces that of the constructor. Raises `TrainingError` for a corpus without a character.
         """
         self.unk_token = unk_token or self.unk_token
-        return self._learn(character for text in texts_of(corpus) for character in text)
+        return self._learn(character for text in texts_of(text_or_texts) for character in text)
 
     def split(self, text: str) -> list[str]:
         return list(text)

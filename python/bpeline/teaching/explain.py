@@ -128,19 +128,23 @@ def explain(text: str, tokenizer: Methods, *, special: Special = "parse") -> Exp
 
     >>> import bpeline
     >>> from bpeline.teaching import explain
-    >>> print(explain("hi there", bpeline.load("gpt2")))
-    "hi there" in gpt2
+    >>> print(explain(" the", bpeline.load("gpt2")))
+    " the" in gpt2
     <BLANKLINE>
     1. special tokens are cut out
-       "hi there"
+       " the"
     2. the pattern cuts the rest into pieces
-       "hi"  " there"
+       " the"
     3. a piece is bytes, each written as a character; pairs merge, the lowest rank first
-       "hi"
-          bytes        68 69
-          characters   h i
-          rank   5303  hi
-          ids          5303
+       " the"
+          bytes        20 74 68 65
+          characters   Ġ t h e
+          rank      0  Ġt h e
+          rank      2  Ġt he
+          rank      6  Ġthe
+          ids          262
+    4. what is left are tokens, and these are their ids
+       262
     """
     if not isinstance(tokenizer, Methods):
         raise TypeError(f"tokenizer must be one of bpeline.load, not {type(tokenizer).__name__}")
@@ -168,18 +172,19 @@ class Rules:
 
     def pieces(self, text: str, special: Special) -> Iterator[Piece]:
         parses = list(self._specials if special in ("parse", "error") else [] if special == "text" else special)
+        merged = functools.cache(self._merged)  # a piece that comes again is merged once
         if self._route is not None:
             for token, traced in self._route.parts(text, parses.__contains__):
                 if token is not None:
                     yield Piece(token["content"].encode(), (token["id"],), special=True)
                 else:
-                    yield self._merged(unspell(traced.text) if self._route.is_spelled else traced.text.encode())
+                    yield merged(unspell(traced.text) if self._route.is_spelled else traced.text.encode())
             return
         for part, id in SpecialTokens({literal: self._specials[literal] for literal in parses}).split(text):
             if id is not None:
                 yield Piece(part.encode(), (id,), special=True)
             else:
-                yield from (self._merged(piece.encode()) for piece in split_pieces(part, self._patterns))
+                yield from (merged(piece.encode()) for piece in split_pieces(part, self._patterns))
 
     def _merged(self, piece: bytes) -> Piece:
         if len(piece) > LONGEST_PIECE:

@@ -17,13 +17,13 @@ class WordTokenizer(TeachingTokenizer):
     ('deep learning is fun', 'is fun')
     """
 
-    def train(self, corpus: str | Iterable[str], unk_token: str | None = None) -> Self:
+    def train(self, text_or_texts: str | Iterable[str], unk_token: str | None = None) -> Self:
         """Learns from one text or several, and forgets what it knew. Returns itself.
 
         `unk_token` replaces that of the constructor. Raises `TrainingError` for a corpus without a word.
         """
         self.unk_token = unk_token or self.unk_token
-        return self._learn(word for text in texts_of(corpus) for word in text.split())
+        return self._learn(word for text in texts_of(text_or_texts) for word in text.split())
 
     def split(self, text: str) -> list[str]:
         return text.split()
