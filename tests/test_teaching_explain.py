@@ -218,8 +218,11 @@ def test_html_is_a_table_of_symbols():
 
 def test_hostile_text_reaches_neither_terminal_nor_page():
     text = "\x1b]0;x\x07 \x9b31m \u202e <script>alert('1')</script> <b title=\"x\"> &amp;"
-    tokenizer = bpeline.load("gpt2").extend({"<img src=x onerror=alert(1)>": 50257})
-    explanation = explain(text + "<img src=x onerror=alert(1)>", tokenizer)
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    special = "<img src=x onerror=alert(1)>\x1b[2J"
+    tokenizer = bpeline.Tokenizer.from_ranks(ranks, pattern="gpt2", special_tokens={special: 256}, name="<i>\x1b[2J")
+    explanation = explain(text + special, tokenizer)
+    assert explanation.ids[-1] == 256
     for control in ("\x07", "\x9b", "\u202e", "\x1b"):
         assert control not in explanation.plain() and control not in explanation.html()
     table = Table(explanation.html())

@@ -90,7 +90,7 @@ class Explanation:
         pieces = self.distinct()
         left_out = 0 if most is None else max(len(pieces) - most, 0)
         lines = [
-            f"{quoted(self.text.encode())} in {self.name}",
+            f"{quoted(self.text.encode())} in {_bare(self.name.encode())}",
             "",
             "1. special tokens are cut out",
             "   " + "  ".join(_label(part) for part in self.parts),
@@ -124,7 +124,8 @@ def explain(text: str, tokenizer: Methods, *, special: Special = "parse") -> Exp
     """How a tokenizer of `bpeline.load` comes to the ids of a text. `special` is that of its `encode`.
 
     Errors are those of `encode`, `TypeError` for a tokenizer of another kind, `EncodingFileError` for a regular expression that
-    only the native backend knows, and `ValueError` for a piece of more than 1,000 bytes. The first call for an encoding takes some tenths of a second.
+    only the native backend knows, and `ValueError` for a piece of more than 1,000 bytes. The first call for an encoding
+    takes some tenths of a second.
 
     >>> import bpeline
     >>> from bpeline.teaching import explain
@@ -216,7 +217,12 @@ def _rules(tokenizer: Methods) -> Rules:
 def _label(part: Piece | bytes) -> str:
     if isinstance(part, bytes):
         return quoted(part)
-    return part.content.decode() if part.special else quoted(part.content)
+    return _bare(part.content) if part.special else quoted(part.content)
+
+
+def _bare(text: bytes) -> str:
+    """Without quotes; what could harm a terminal is an escape all the same."""
+    return quoted(text)[1:-1]
 
 
 def _lines(piece: Piece) -> Iterator[str]:

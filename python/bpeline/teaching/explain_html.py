@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .._reference.stages import spell
-from ..show import HTML_SPECIAL, HTML_TILES, visible
+from ..show import HTML_SPECIAL, HTML_TILES, quoted, visible
 
 if TYPE_CHECKING:
     from .explain import Explanation, Piece
@@ -38,7 +38,7 @@ def html(explanation: "Explanation", most: int | None) -> str:
     ]
     count = len(explanation.ids)
     body = [
-        f'<div style="{FAINT}">{escape(explanation.name)} · {len(explanation.text.encode()):,} bytes → '
+        f'<div style="{FAINT}">{escape(quoted(explanation.name.encode())[1:-1])} · {len(explanation.text.encode()):,} bytes → '
         f"{count:,} token{'' if count == 1 else 's'}</div>",
         _stage(1, "Special tokens are cut out", *parts),
         _stage(2, "The pattern cuts the rest into pieces", *tiles),
@@ -96,7 +96,8 @@ def _table(piece: "Piece") -> str:
     rows.append(_row("ids", [(f"<b>{id}</b>", len(token), "transparent") for id, token in ids]))
     note = f' <span style="{FAINT}">a token as a whole</span>' if piece.whole and len(piece.content) > 1 else ""
     return (
-        f'<div style="display:inline-block;vertical-align:top;margin:0 28px 12px 0;max-width:100%;overflow-x:auto">{_tile(piece.content, PLAIN)}{note}'
+        '<div style="display:inline-block;vertical-align:top;box-sizing:border-box;max-width:100%;overflow-x:auto;'
+        f'padding:0 28px 12px 0">{_tile(piece.content, PLAIN)}{note}'
         '<table style="border-collapse:separate;border-spacing:2px 1px;width:auto;margin:0;border:0">'
         f"{''.join(rows)}</table></div>"
     )
