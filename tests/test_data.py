@@ -1,6 +1,5 @@
 """bpeline.data: batches, and a finished corpus as one stream. The files are written here, as DESIGN lays them out."""
 
-import importlib
 import json
 import pickle
 import struct
@@ -344,10 +343,7 @@ def test_an_index_needs_no_end_of_text(tmp_path, format):
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("encoding", ["gpt2", "cl100k_base"])
 def test_what_a_job_wrote(tmp_path, format, encoding):
-    job = pytest.importorskip("bpeline.corpus.job")
-    plan, inputs, readers = (
-        importlib.import_module(f"bpeline.corpus.{name}") for name in ("plan", "inputs", "readers")
-    )
+    pytest.importorskip("bpeline.corpus.tokenize")
     tokenizer = bpeline.load(encoding)
     texts = ["", *(f"The {number}th text, 漢字. " * (number % 9) for number in range(60)), ""]
     source = tmp_path / "texts.jsonl"
@@ -356,7 +352,7 @@ def test_what_a_job_wrote(tmp_path, format, encoding):
     shards = {"shard_tokens": 300} if format in ("llmc", "datatrove") else {}
 
     def written(out, **options):
-        job.run(plan.make(inputs.find([source]), encoding, format=format, **options), out, readers.read, "0.1.0")
+        bpeline.tokenize_corpus(source, out, format=format, encoding=encoding, **options)
         return TokenDataset(out)
 
     whole = written(tmp_path / "whole")
