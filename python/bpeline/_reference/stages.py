@@ -260,6 +260,23 @@ def splits(token: bytes, ids: Mapping[bytes, int]) -> Iterator[tuple[int, int]]:
             yield left, right
 
 
+def made_of(tokens: Mapping[int, bytes]) -> dict[int, tuple[int, int]]:
+    """By id, the two tokens that merging makes each token of where token bytes are ranked, by their ids.
+
+    These are the last two symbols of its own bytes, merged alone; no merging meets any other of its splits
+    (rust/DESIGN.md, the lemma on splits). A token of which more symbols are left is made by none, and is not in the result.
+    """
+    byte_ids = {token[0]: id for id, token in tokens.items() if len(token) == 1}
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}
+    found: dict[int, tuple[int, int]] = {}
+    for id, token in sorted(tokens.items(), key=lambda item: (len(item[1]), item[0])):
+        match merge([byte_ids[byte] for byte in token], pairs):
+            case [left, right]:
+                found[id] = (left, right)
+                pairs[left, right] = (id, id)
+    return dict(sorted(found.items()))
+
+
 # --- Decoding -----------------------------------------------------------------------------------------------------
 
 

@@ -65,6 +65,9 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "e
 _PROPERTY = re.compile(r"[pP]\{(\^?)(\w+)\}")
 _CODE = re.compile(r"x\{([0-9a-fA-F]{1,8})\}|u([0-9a-fA-F]{4})|x([0-7][0-9a-fA-F])")
 _INTERVAL = re.compile(r"\{(\d*)(,?)(\d*)\}")
+# What stands for one character.
+_ONE = re.compile(r"\\[pP]\{\w+\}|\\.|\[(?:\\.|[^\[\]\\])+\]|[^\\\[\](){}*+?|^$]")
+_GREEDY = re.compile(rf"(?:{_ONE.pattern})(?:[*+?]|{{\d+(?:,\d*)?}})")
 _GROUP = re.compile(r"\((?:\?(?::|=|!|>|<=|<!|i:|m:|i\)|-i:))?")
 # Letters that Oniguruma folds together: ß, ﬆ, ﬀ, ﬁ and ﬂ are the same as two of them when case is ignored.
 _FOLDED_TOGETHER = re.compile(r"ss|st|ff|fi|fl", re.IGNORECASE)
@@ -102,14 +105,12 @@ def untranslate(regex: str) -> str:
     written = regex
     for theirs, ours in ((r"\w", WORD), (r"\w", WORD_IN_SET), ("$", _LINE_END), ("^", _LINE_START)):
         written = written.replace(ours, theirs)
-    # Possessive here, a repetition of a repetition there; the end of the text here, of a line there.
-    possessive = re.sub(r"(\\p\{\w+\})(\{\d+(?:,\d*)?\})\+", r"(?>\1\2)", regex)
-    possessive = re.sub(r"(?<!\\)\$", r"\\z", possessive)
-    if translate(written) == regex:
-        return written
-    again = re.sub(r"\(\?>(\\p\{\w+\}\{\d+(?:,\d*)?\})\)", r"\1+", translate(possessive))
-    if again == regex:
-        return possessive
+    # Possessive here, a repetition of a repetition there; the ends of the text here, of a line there.
+    changed = re.sub(rf"({_ONE.pattern})({{\d+(?:,\d*)?}})\+", r"(?>\1\2)", regex)
+    changed = re.sub(r"(?<!\\)\$", r"\\z", re.sub(r"(?<![\\\[])\^", r"\\A", changed))
+    for candidate in (written, changed):
+        if translate(candidate) == regex:
+            return candidate
     raise NotSupported("it is not sure how to write it")
 
 
@@ -239,6 +240,9 @@ class _Translation:
         inside, least = self._alternatives({"(?i:": True, "(?-i:": False}.get(kind, ignore_case))
         if not self._take(")"):
             self._refuse("a group without an end")
+        is_repeated = self._at < len(self._pattern) and self._pattern[self._at] in "*+?{"
+        if kind == "(?>" and not is_repeated and _GREEDY.fullmatch(inside):
+            return _Part(f"{inside}+", least)  # the same, as the patterns that are known write it
         opened = {"(": "(?:", "(?m:": "(?s:"}.get(kind, kind)
         return _Part(f"{opened}{inside})", 0 if kind in ("(?=", "(?!", "(?<=", "(?<!") else least)
 
