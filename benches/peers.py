@@ -18,6 +18,10 @@ from typing import Any
 FORMS = ("arrays", "objects", "lists")
 
 
+class Problem(Exception):
+    """Why an encoder has no figures."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Encoder:
     """The calls of an encoder; None where it has none.
@@ -125,7 +129,7 @@ def tiktoken(folder: Path, threads: int) -> Encoder:
     encoding = about(folder)
     file = next(folder.glob("*.tiktoken"), None)
     if file is None:
-        raise ValueError(f"tiktoken reads rank files only, and {encoding['source']} is none")
+        raise Problem("reads rank files only")
     ranks = import_module("tiktoken.load").load_tiktoken_bpe(str(file))
     tok = import_module("tiktoken").Encoding(
         encoding["name"],
