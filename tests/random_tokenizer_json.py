@@ -174,6 +174,26 @@ def post_processor(rng):
     return {"type": kind, **ends} | ({"trim_offsets": True, "add_prefix_space": True} if kind[0] == "R" else {})
 
 
+def decoder(rng):
+    """Mostly ByteLevel, and parts that leave tokens as they are; now and then one that does not."""
+    before = [
+        {"type": "Replace", "pattern": {"String": rng.choice(["\u2420", "</w>", "", "a"])}, "content": " "},
+        {"type": "Strip", "content": rng.choice("\u2420 x"), "start": rng.randint(0, 2), "stop": 0},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]
+    kind = rng.random()
+    if kind < 0.2:
+        return None
+    if kind < 0.7:
+        return BYTE_LEVEL
+    if kind < 0.96:
+        harmless = {"type": "Replace", "pattern": {"String": "\u2420"}, "content": " "}
+        return {"type": "Sequence", "decoders": [*rng.choice([[], [harmless], before[2:3]]), BYTE_LEVEL, before[3]]}
+    members = rng.choices([*before, BYTE_LEVEL], k=rng.randint(0, 2)) + [BYTE_LEVEL] + rng.choices(before, k=1)
+    return {"type": "Sequence", "decoders": members}
+
+
 def trained(rng, normalizer, pre_tokenizer):
     """The model of a vocabulary that tokenizers trains; where it cannot, of bytes alone."""
     from tokenizers import Tokenizer, pre_tokenizers, trainers
@@ -214,5 +234,5 @@ def tokenizer_json(rng):
         del model["type"]
     file["added_tokens"] = added_tokens(rng, model["vocab"])
     file["post_processor"] = post_processor(rng)
-    file["decoder"] = rng.choice([BYTE_LEVEL, None, {"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Fuse"}]}])
+    file["decoder"] = decoder(rng)
     return file | {"model": model}

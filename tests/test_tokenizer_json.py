@@ -337,6 +337,33 @@ def without_byte():
 
 
 SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
+BYTE_FALLBACK = {"type": "ByteFallback"}
+REPLACE = {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+
+
+def decoded(*decoders, **parts):
+    return file(**parts, decoder={"type": "Sequence", "decoders": list(decoders)})
+
+
+@pytest.mark.parametrize(
+    "decoders",
+    [
+        [BYTE_LEVEL, {"type": "Fuse"}],
+        [{"type": "Fuse"}, BYTE_LEVEL],
+        [REPLACE, BYTE_FALLBACK, STRIP, BYTE_LEVEL],
+        [{"type": "Sequence", "decoders": [REPLACE, BYTE_LEVEL]}],
+    ],
+)
+def test_decoders_that_change_no_token(load, decoders):
+    tokenizers = pytest.importorskip("tokenizers")
+    content = decoded(*decoders, added=[("<x>", {})])
+    tok, peer = load(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+    for text in ("abc <x> ab", "", " é漢\n", "<0x41>"):
+        ids = tok.encode(text)
+        assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False) == text
+    for ids in ([200], [199, 259, 256], [97]):
+        assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
 @pytest.mark.parametrize(
@@ -377,7 +404,17 @@ SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\p{Foo}"}}), ["the class Foo"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "(?i)st"}}), ["fold together"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"String": "a"}, "behavior": "Odd"}), ["Odd", "Isolated"]),
-        (changed(decoder={"type": "WordPiece"}), ["decoder", "WordPiece"]),
+        (changed(decoder={"type": "WordPiece"}), ["decoder", "WordPiece", "ByteLevel"]),
+        (changed(decoder={"type": "Fuse"}), ["a decoder without ByteLevel"]),
+        (decoded(BYTE_LEVEL, BYTE_LEVEL), ["second ByteLevel"]),
+        (decoded(BYTE_LEVEL, BYTE_FALLBACK), ["ByteFallback on all of the text"]),
+        (decoded(BYTE_LEVEL, STRIP), ["decoders 1", "Strip on all of the text"]),
+        (decoded({"type": "Fuse"}, REPLACE, BYTE_LEVEL), ["Replace on all of the text"]),
+        (decoded(REPLACE | {"pattern": {"String": "bc"}}, BYTE_LEVEL), ["Replace", 'changes the token "abc"']),
+        (decoded(REPLACE | {"pattern": {"Regex": "x"}}, BYTE_LEVEL), ["a regular expression in a decoder"]),
+        (decoded(STRIP | {"stop": 1, "content": "c"}, BYTE_LEVEL), ["Strip", 'the token "c"']),
+        (decoded(BYTE_FALLBACK, BYTE_LEVEL, vocab=["<0x0a>"], merges=[]), ["ByteFallback", '"<0x0a>"']),
+        (decoded({"type": "Fuse"}, BYTE_LEVEL, added=[("< >", {})]), ["behind Fuse", '"< >"']),
         (changed(post_processor={"type": "Sequence", "processors": [TEMPLATE, TEMPLATE]}), ["two post-processors"]),
         (changed(post_processor=TEMPLATE | {"single": []}), ["the text once"]),
         (changed(post_processor={"type": "Odd"}), ["post-processor", "Odd"]),

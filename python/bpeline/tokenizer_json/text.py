@@ -30,14 +30,14 @@ class Pieces(NamedTuple):
 def read_normalizers(file: Section) -> list[dict[str, Any]]:
     if file.content.get("normalizer") is None:
         return []
-    return [_normalizer(section) for section in _flat(file.section("normalizer"), "normalizers")]
+    return [_normalizer(section) for section in flat(file.section("normalizer"), "normalizers")]
 
 
-def _flat(section: Section, members: str) -> Iterator[Section]:
+def flat(section: Section, members: str) -> Iterator[Section]:
     """A section, or those of a sequence and of the sequences in it."""
     if section.content.get("type") == "Sequence":
         for member in section.sections(members):
-            yield from _flat(member, members)
+            yield from flat(member, members)
     else:
         yield section
 
@@ -80,7 +80,7 @@ def _no_name(regex: str) -> str:
 def read_pre_tokenizer(file: Section) -> Pieces:
     if file.content.get("pre_tokenizer") is None:
         file.refuse("no pre-tokenizer: the text is not cut into pieces, nor is it bytes")
-    members = list(_flat(file.section("pre_tokenizer"), "pretokenizers"))
+    members = list(flat(file.section("pre_tokenizer"), "pretokenizers"))
     stages: list[Stage] = []
     is_bytes = prefix_space = False
     for number, section in enumerate(members):
