@@ -28,15 +28,13 @@ REGEXES = [
     r"(?i:k)", r"(?<=a)b", r"(?<!a)b", r"a(?=b)", r"a(?!b)", r"\p{L}(?=\p{N})|\p{N}(?=\p{L})", r"\p{P}", r"\p{S}+",
     r"\p{^L}+", r"\P{L}+", r"\p{Lu}\p{Ll}*", r"\p{M}", r"[\p{M}\p{L}]+", r"\h+", r"a{2}", r"a{,2}b", r"a{2,}",
     r"a+?b", r"a++", r"(?:ab)+", r"(a|b)+", r"(?>a+)b", r"[a\-z]", r"[-a]", r"[a-]", r"[\]a]", r"[.]", r"\.", r"\x20", r"\x{3000}", r"\u0061", r"\t|\n",
+    r"\p{Han}", r"\p{Latin}+|\P{Common}", r"[\p{Hiragana}\p{Katakana}]+", r"\bthe\b", r"\b.", r".\B", r"\b\w+\b", r"\R", r"\H", r"[\hx]+",
+    r"[\p{Han}]+|[\p{Lu}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lo}\p{M}&&[^\p{Han}]]+", r"[a-z&&[^aeiou]]+", r"[a-m&&[c-z]b]",
     r"x{", r"(?m:.)+", r"[^\n]+", r"[ \t]+", r"[A-Za-z0-9_]+|[^A-Za-z0-9_]", r"\e|\a|\f|\v", r"the", r"gpt2",
 ]  # fmt: skip
 ODD = [
     r"(?i:st)",
-    r"\p{Han}",
-    r"\p{Latin}+",
     r"[[:alpha:]]+",
-    r"\bthe\b",
-    r"\R",
     r"\X",
     r"a{1,2}?",
     r"a*",
@@ -187,10 +185,10 @@ def decoder(rng):
         return None
     if kind < 0.7:
         return BYTE_LEVEL
-    if kind < 0.96:
+    if kind < 0.98:
         harmless = {"type": "Replace", "pattern": {"String": "\u2420"}, "content": " "}
         return {"type": "Sequence", "decoders": [*rng.choice([[], [harmless], before[2:3]]), BYTE_LEVEL, before[3]]}
-    members = rng.choices([*before, BYTE_LEVEL], k=rng.randint(0, 2)) + [BYTE_LEVEL] + rng.choices(before, k=1)
+    members = [*rng.choices([*before, BYTE_LEVEL], k=rng.randint(0, 2)), BYTE_LEVEL, rng.choice(before)]
     return {"type": "Sequence", "decoders": members}
 
 

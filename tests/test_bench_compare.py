@@ -317,7 +317,7 @@ def test_a_tokenizer_json_has_no_ranks_for_tiktoken(tmp_path):
     peers.write_files(tmp_path / "files", str(source))
     assert [path.name for path in (tmp_path / "files").glob("tokenizer.*")] == ["tokenizer.json"]
     assert peers.rank_file(tmp_path / "files") is None
-    with pytest.raises(peers.Problem, match="^reads rank files only$"):
+    with pytest.raises(peers.Problem, match=r"^reads rank files only$"):
         peers.tiktoken(tmp_path / "files", 1)
 
 

@@ -147,9 +147,10 @@ PATTERNS = [
     r"\p{L}{1,3}+|\s?\p{N}++|\s++$|[^\s\p{L}\p{N}]+|\s",
     r"^[a-c]{2,3}+|[ab ]{1,2}+x?|(?i:XB)|[^x]|x",
     r"(?:ab)+|.(?=b)|\s+(?!\S)|.|\n",
+    r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{M}&&[^\p{Han}]]+(?i:'s|'t)?|\p{N}{1,3}|\s+|.",
 ]
 TOKENS = st.lists(st.text("ab x", min_size=2, max_size=6).map(str.encode), unique=True, max_size=25)
-TEXTS = st.lists(st.text("ab <|>xX\n1", max_size=40), min_size=4, max_size=4)
+TEXTS = st.lists(st.text("ab <|>xX\n1'S漢", max_size=40), min_size=4, max_size=4)
 
 
 @pytest.mark.parity

@@ -180,6 +180,39 @@ def test_splits_in_a_row_are_a_pattern(load):
     assert strings(tok, "abc") == ["a", "b", "c"]
 
 
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    "regex",
+    [
+        *(r"\bthe\b", r"\b[^\s]", r".\B.", r"\w+\b", r"\b\W+\b", r"\R+", r"\R\n", r"\h+", r"\H+x?", r"[\h-]+"),
+        *(
+            r"\p{Han}+",
+            r"\P{Latin}",
+            r"[^\p{Common}\p{Thai}]+",
+            r"(?i)the|ab",
+            r"(?>\p{N}{1,3})x?",
+            r"(?>(?>a{1,2})+)b?",
+        ),
+        *(r"[\p{L}&&[^\p{Han}]]+", r"[a-z&&b-y]+", r"[\w&&[^a]]+", r"[a-z&&[c-z]x]+"),
+    ],
+)
+def test_regular_expressions_match_as_there(load, regex):
+    tokenizers = pytest.importorskip("tokenizers")
+    split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+    tok = load(file(pre_tokenizer={"type": "Sequence", "pretokenizers": [split, NO_REGEX]}))
+    peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(regex), "removed", invert=True)
+    found = []
+    for text in (
+        "the other\r\n\nThe AB ab²the\u200cthe½ 12345x aaaa axbycz",
+        "漢字the仮名 ไทย é\x85\u2028--\v\fdeadBEEF x",
+        "the",
+        "",
+    ):
+        found += (matches := [part for part, _ in peer.pre_tokenize_str(text)])
+        assert tok.encoding.matches(text) == matches
+    assert found
+
+
 def test_a_space_in_front(load):
     tok = load(file(added=[("<x>", {})], pre_tokenizer=BYTE_LEVEL | {"add_prefix_space": True}))
     assert strings(tok, "a<x>a<x> a\n") == ["\u0120a", "<x>", "\u0120a", "<x>", "\u0120a", "\u010a"]
@@ -401,7 +434,11 @@ def test_decoders_that_change_no_token(load, decoders):
         (changed(normalizer={"type": "Prepend", "prepend": ""}), ["repeats the first character"]),
         (changed(normalizer={"type": "Replace", "pattern": {"String": ""}, "content": "x"}), ["empty pattern"]),
         (changed(normalizer={"type": "Strip"}), ["strip_left"]),
-        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\bx"}}), ["not supported", r"\bx"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\Xx"}}), ["not supported", r"\Xx"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\b+x"}}), ["not supported", "nothing to repeat"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "[a&&]"}}), ["not supported", "an empty set"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "[!-&&a]"}}), ["not supported", "&&a]"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "[[:alpha:]]"}}), ["not supported", "[:alpha:"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "a*"}}), ["matches the empty text"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\p{Foo}"}}), ["the class Foo"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "(?i)st"}}), ["fold together"]),

@@ -2,8 +2,8 @@
 
 ByteLevel does that, and so does a file without a decoder as far as bpeline goes. What comes before ByteLevel sees each
 token as it is spelled; it is taken if it changes none. What comes behind sees the whole text, which a decoder that is
-given one token at a time never has. tokenizers' ByteLevel takes an added token for spelled bytes if it can be (`<é>` for a byte
-that is no UTF-8): here it is its own text.
+given one token at a time never has. An added token is its own text here: tokenizers puts what the normalizer makes of it,
+and its ByteLevel takes one for spelled bytes if it can be (`<é>`, for a byte that is no UTF-8).
 """
 
 import re

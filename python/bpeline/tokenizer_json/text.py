@@ -105,7 +105,9 @@ def read_pre_tokenizer(file: Section) -> Pieces:
             stages.append({"type": "Bytes"})
     if not is_bytes:
         names = ", ".join(str(section.content.get("type")) for section in members)
-        file.refuse(f"the pre-tokenizer {names} without ByteLevel: the tokens are not of bytes{_as_sentencepiece(file)}")
+        file.refuse(
+            f"the pre-tokenizer {names} without ByteLevel: the tokens are not of bytes{_as_sentencepiece(file)}"
+        )
     if stages and all(map(_keeps_all, stages)):
         return Pieces(IN_TURN.join(stage["regex"] for stage in stages), None, prefix_space)
     return Pieces(None, stages, prefix_space)
@@ -144,5 +146,7 @@ def _stage(section: Section, kind: str) -> Stage:
     if kind == "WhitespaceSplit":
         return {"type": "Class", "class": "Whitespace", "behavior": "Removed"}
     if kind == "Metaspace":
-        section.refuse('the pre-tokenizer "Metaspace", SentencePiece\'s (Hugging Face tokenizers or sentencepiece serve it)')
+        section.refuse(
+            'the pre-tokenizer "Metaspace", SentencePiece\'s (Hugging Face tokenizers or sentencepiece serve it)'
+        )
     section.refuse(f"the pre-tokenizer {shown(kind)}")

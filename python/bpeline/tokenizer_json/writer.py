@@ -109,9 +109,7 @@ def _oniguruma(pattern: str) -> str:
         raise CannotSay(f'its pattern "{pattern[:40]}" may mean something else there: {reason}') from None
 
 
-def _vocabulary(
-    encoding: "Encoding", added: list[dict[str, Any]], inside: set[str], whole_pieces: bool
-) -> _Vocabulary:
+def _vocabulary(encoding: "Encoding", added: list[dict[str, Any]], inside: set[str], whole_pieces: bool) -> _Vocabulary:
     ids: dict[str, int] = {}
     for id in range(encoding.vocab_size):
         token = encoding.id_to_token(id)
