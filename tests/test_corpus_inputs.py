@@ -38,12 +38,29 @@ def test_suffixes_say_what_a_file_is(tmp_path, name, kind, compression):
     path = tmp_path / name
     path.write_bytes(b"12345")
     (source,) = find([path])
-    assert (source.number, source.url, source.kind, source.compression, source.size) == (0, str(path), kind, compression, 5)
+    assert (source.number, source.url, source.kind, source.compression, source.size) == (
+        0,
+        str(path),
+        kind,
+        compression,
+        5,
+    )
 
 
 @pytest.fixture
 def folder(tmp_path):
-    for name in ("b.txt", "a/z.txt", "a/.hidden/x.txt", "a/y.jsonl", ".secret", "B.txt", "pic.png", "c.tar.gz", "a.txt", "a/b/c"):
+    for name in (
+        "b.txt",
+        "a/z.txt",
+        "a/.hidden/x.txt",
+        "a/y.jsonl",
+        ".secret",
+        "B.txt",
+        "pic.png",
+        "c.tar.gz",
+        "a.txt",
+        "a/b/c",
+    ):
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
@@ -103,7 +120,13 @@ def test_urls(tmp_path, protocol):
         fs.pipe_file(f"{path}/{name}", b'{"text": "from afar"}\n')
     skipped = []
     sources = find([base, f"{base}/*.txt", f"{base}/d/a.jsonl"], skipped=skipped.append)
-    assert [source.url.split(path)[-1] for source in sources] == ["/c.txt", "/d/a.jsonl", "/d/b.txt", "/c.txt", "/d/a.jsonl"]
+    assert [source.url.split(path)[-1] for source in sources] == [
+        "/c.txt",
+        "/d/a.jsonl",
+        "/d/b.txt",
+        "/c.txt",
+        "/d/a.jsonl",
+    ]
     assert [problem.file.split(path)[-1] for problem in skipped] == ["/d/.x.txt"]
     assert {source.size for source in sources} == {22}
     assert [list(batch.texts.to_pylist()) for batch in read(sources[1])] == [["from afar"]]
@@ -144,7 +167,9 @@ def test_what_cannot_be_found(folder, name, error, words):
 
 
 def test_unknown_kind_and_class_of_the_error(folder):
-    with pytest.raises(CorpusError, match="no kind of file is named 'xml'; they are: text, lines, arrow, csv") as caught:
+    with pytest.raises(
+        CorpusError, match="no kind of file is named 'xml'; they are: text, lines, arrow, csv"
+    ) as caught:
         find(folder, kind="xml")
     assert isinstance(caught.value, BpelineError) and isinstance(caught.value, ValueError)
 

@@ -14,11 +14,10 @@ from .. import documents
 from ..documents import Documents, Place, Source
 from ..opening import Unusable
 from . import jsonl
-from .rows import Rows, kept_schema, lowered, parsed
+from .rows import DECODER, Rows, kept_schema, lowered, parsed
 from .windows import BOM, Windows
 
 BLANK = re.compile(r"[ \t\r\n]*")
-DECODER = json.JSONDecoder()
 
 
 def read(source: Source, start: Place) -> Iterator[Documents]:
@@ -133,8 +132,6 @@ class Scan:
             return False
         except RecursionError:
             return self.fail("not readable JSON: nested too deeply", at)
-        except ValueError as error:  # a number of thousands of digits
-            return self.fail(f"not readable JSON: {lowered(str(error))}", at)
         if end == len(text) and not self.ends:
             return False
         begin = self.lines + text.count("\n", self.position, at)

@@ -78,11 +78,13 @@ def plain(column: pa.Array, name: str) -> pa.Array:
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
     kind = column.type
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):  # pyarrow cannot tell their lengths
+        return column.cast(pa.large_binary()).view(pa.large_string())
     if pa.types.is_binary(kind):
         return column.view(pa.string())
     if pa.types.is_large_binary(kind):
         return column.view(pa.large_string())
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return column
     if pa.types.is_null(kind):
         return column.cast(pa.string())
