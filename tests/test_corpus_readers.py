@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
+
+import pyarrow as pa
 
 from bpeline.corpus.documents import Place
 from bpeline.corpus.readers import read

@@ -172,6 +172,19 @@ class Content:
         self.stored.close()
 
 
+class Quiet(io.RawIOBase):
+    """Content as a file that ends where it breaks off, for a library that reads ahead: what came before is not lost then."""
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self.content.fill(memoryview(buffer))
+
+
 def is_damage(error: Exception) -> bool:
     """Whether it is what reading or decompressing a bad file raises."""
     # The class of zstd is known by name, since its library need not be there.
@@ -185,4 +198,5 @@ def failure(error: Exception, compression: str | None) -> str:
         return f"cannot be read: {os.strerror(error.errno).lower()}"
     if isinstance(error, EOFError):
         return f"the {compression} data ends too early"
-    return f"not valid {compression or 'data'}: {error}"
+    message = str(error)
+    return f"not valid {compression or 'data'}: {message[:1].lower()}{message[1:]}"

@@ -5,7 +5,6 @@ of rows is held at a time; of Arrow, one record batch.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,50 +13,13 @@ import pyarrow.compute as pc
 from .. import documents
 from ..documents import Documents, Place, Problem, Source
 from ..opening import Unusable
+from . import csv_file, table_files
+from .batch import Batch
 from .rows import lowered
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Rows of a table, as its library gives them."""
-
-    rows: pa.RecordBatch
-    first: int
-    """The rows of the table before them."""
-    size: int
-    """Bytes as stored, about."""
-    seek: int = 0
-    line: int = 0
-    """The rows of the table before `seek`."""
-    problems: tuple[Problem, ...] = ()
-    """Rows among these that could not be read."""
-
-    def before(self, index: int) -> int:
-        """The rows of the table before that of an index here."""
-        before = self.first + index
-        for problem in self.problems:
-            if problem.line is not None and problem.line <= before + 1:
-                before += 1
-        return before
-
-    def after(self, given: int) -> "Batch":
-        """The rest of it, if that many rows of the table are known already."""
-        if given <= self.first:
-            return self
-        rest = tuple(problem for problem in self.problems if (problem.line or 0) > given)
-        known = given - self.first - (len(self.problems) - len(rest))
-        return replace(self, rows=self.rows.slice(known), first=given, problems=rest)
-
-    @property
-    def end(self) -> int:
-        rows: int = self.rows.num_rows
-        return self.first + rows + len(self.problems)
-
-
 def read(source: Source, start: Place) -> Iterator[Documents]:
-    from . import table_files
-
-    batches = {"parquet": table_files.parquet, "arrow": table_files.arrow, "csv": table_files.csv}[source.kind]
+    batches = {"parquet": table_files.parquet, "arrow": table_files.arrow, "csv": csv_file.batches}[source.kind]
     place = start
     try:
         for batch in batches(source, start):
