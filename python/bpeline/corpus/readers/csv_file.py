@@ -19,11 +19,13 @@ from .table_files import Table, asked, wanted
 
 LONGEST_BLOCK = 2**31 - 1
 """As pyarrow takes it."""
+BLOCKS = 16
+"""To a batch, since pyarrow reads some thirty ahead."""
 
 
 def batches(source: Source, start: Place) -> Iterator[Batch]:
     """Values are strings, the kept ones too: CSV has no types. A row longer than a block makes all blocks longer."""
-    size, given = documents.BATCH_BYTES, 0
+    size, given = max(documents.BATCH_BYTES // BLOCKS, 64), 0
     while True:
         try:
             for batch in blocks(source, size):
@@ -103,5 +105,21 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
         with Table(source) as again:
             wanted(source, pyarrow.csv.open_csv(again.file, read, parse).schema.names)
         raise
-    for rows in reader:
-        yield pa.RecordBatch.from_arrays([column.view(pa.string()) for column in rows.columns], rows.schema.names)
+    gathered: list[pa.RecordBatch] = []
+    try:
+        for rows in reader:
+            gathered.append(rows)
+            if sum(rows.nbytes for rows in gathered) >= documents.BATCH_BYTES:
+                yield joined(gathered)
+                gathered = []
+    except pa.ArrowInvalid:
+        if gathered:
+            yield joined(gathered)
+        raise
+    if gathered:
+        yield joined(gathered)
+
+
+def joined(gathered: list[pa.RecordBatch]) -> pa.RecordBatch:
+    rows = pa.concat_batches(gathered)
+    return pa.RecordBatch.from_arrays([column.view(pa.string()) for column in rows.columns], rows.schema.names)
