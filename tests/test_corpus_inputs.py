@@ -17,6 +17,8 @@ from bpeline.corpus.readers import read
 from bpeline.errors import BpelineError, CorpusError
 from tests.corpora_small import in_memory, mixed, stream, table
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
 NAMED = [  # name, kind, compression
     ("a.txt", "text", None),
     ("README", "text", None),
@@ -188,6 +190,13 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch, module, name):
         find(name)
 
 
+def test_pyarrow_is_named_where_it_is_missing():
+    script = "import sys; sys.modules['pyarrow'] = None; import bpeline.corpus.inputs"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, env=ENVIRONMENT, text=True)
+    assert ran.stderr.splitlines()[-1].startswith("ImportError: bpeline.corpus needs pyarrow (")
+    assert ran.stderr.rstrip().endswith('pip install "bpeline[corpus]"')
+
+
 def test_stamps_change_with_the_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("abc")
@@ -219,8 +228,6 @@ def test_a_mixed_folder(tmp_path):
     found = [[text for batch in read(source) for text in batch.texts.to_pylist()] for source in sources]
     assert found == list(expected.values())
 
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 READ = """
 import sys

@@ -248,10 +248,10 @@ def test_members_and_frames_one_after_another_are_one_file(folder, suffix):
 
 def test_kept_columns_of_json_have_one_type_in_the_whole_file(folder):
     rows = [
-        {"text": "a", "date": "2020-01-01", "score": 1, "tags": ["x"]},
+        {"text": "a", "date": "2020-01-01", "score": 1, "tags": []},
         {"text": "b" * 60, "score": 1.5, "date": None},
     ]
-    rows += [{"text": "c", "date": "no date", "score": 2, "more": 1}]
+    rows += [{"text": "c", "date": "no date", "score": 2, "more": 1, "tags": ["x", None]}]
     for name, content in [("k.jsonl", "\n".join(map(json.dumps, rows))), ("k.json", json.dumps(rows))]:
         source = source_of(write(folder, name, content.encode()), keep=("date", "score", "tags", "absent"))
         with batches_of(1000):
