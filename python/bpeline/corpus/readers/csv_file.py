@@ -121,5 +121,6 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
 
 
 def joined(gathered: list[pa.RecordBatch]) -> pa.RecordBatch:
-    rows = pa.concat_batches(gathered)
-    return pa.RecordBatch.from_arrays([column.view(pa.string()) for column in rows.columns], rows.schema.names)
+    names = gathered[0].schema.names
+    columns = [pa.concat_arrays([rows.column(name) for rows in gathered]).view(pa.string()) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names)
