@@ -64,7 +64,8 @@ def blocks(source: Source, size: int) -> Iterator[Batch]:
             fault = error
             if bad and source.options.on_error != "skip":
                 fault = Unusable(bad[0].message, bad[0].line)
-        if table.content.failure is not None:
+        # After a fault it is chance whether reading ahead has met the end; where one goes on, that must not matter.
+        if table.content.failure is not None and (fault is None or source.options.on_error != "skip"):
             fault = table.content.failure
             if bad:  # the last row may be half a row
                 bad.pop()
