@@ -65,7 +65,8 @@ def blocks(source: Source, size: int) -> Iterator[Batch]:
             if bad and source.options.on_error != "skip":
                 fault = Unusable(bad[0].message, bad[0].line)
         # After a fault it is chance whether reading ahead has met the end; where one goes on, that must not matter.
-        if table.content.failure is not None and (fault is None or source.options.on_error != "skip"):
+        at_end = fault is None or "Empty CSV file" in str(fault) or source.options.on_error != "skip"
+        if table.content.failure is not None and at_end:
             fault = table.content.failure
             if bad:  # the last row may be half a row
                 bad.pop()
