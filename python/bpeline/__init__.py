@@ -13,6 +13,7 @@ from ._backend import ArrowTokens, backend
 from .errors import (
     ArrowError,
     BpelineError,
+    CorpusError,
     EncodingFileError,
     InvalidTextError,
     SpecialTokenError,
@@ -31,6 +32,7 @@ __all__ = [
     "ArrowError",
     "ArrowTokens",
     "BpelineError",
+    "CorpusError",
     "EncodingFileError",
     "InvalidTextError",
     "SpecialTokenError",

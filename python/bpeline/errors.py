@@ -30,3 +30,7 @@ class UnknownModelError(BpelineError, KeyError):
 
 class ArrowError(BpelineError, ValueError):
     """Arrow data is malformed, or a stream of it failed."""
+
+
+class CorpusError(BpelineError, ValueError):
+    """A corpus cannot be read, or a job on it cannot start or go on; the message names the file, and the line if there is one."""

@@ -1,0 +1,215 @@
+"""Documents -> runs of ids: encoding, end-of-text, and large documents in parts.
+
+A document that comes in parts is encoded up to the last place where it can be cut without changing an id
+(`Core._safe_cut`); the rest waits for the next part. Whatever is written is whole in that sense, so a run says where a job goes on
+after it: which batch is read again, and how much of it is done.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import BpelineError, CorpusError
+from .documents import Documents, Place, Problem
+from .plan import Plan
+
+HASHED = 4096
+"""The bytes at the beginning of a document that put it into a split: equal documents go to the same one."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The ids of some documents of one file, one after another."""
+
+    tokens: NDArray[Any]
+    ends: NDArray[np.int64]
+    """Where documents end in them; what is behind the last end is of a document that goes on in the next run."""
+    numbers: NDArray[np.int64]
+    """Of each document that ends, and of one more, among those of its file that are used."""
+    source: int
+    after: dict[str, Any]
+    """Where the job goes on after this run; JSON."""
+    in_val: NDArray[np.bool_] | None = None
+    """Whether a document goes to the validation split; as long as `numbers`."""
+    kept: pa.RecordBatch | None = None
+    problems: tuple[Problem, ...] = ()
+    text_bytes: int = 0
+    size: int = 0
+    """Bytes of the input, as stored there."""
+
+
+class Encoder:
+    """Makes runs of documents, in order; `resume` is what the last run of the job before said."""
+
+    def __init__(self, plan: Plan, threads: int | None, resume: dict[str, Any] | None) -> None:
+        self._plan, self._threads = plan, threads
+        self._resume = resume
+        self._source, self._used = -1, 0
+        self._waiting: list[pa.Buffer] = []
+        """Parts of a document that could not be cut yet."""
+        self._is_begun, self._in_val = False, False
+        self._problems: tuple[Problem, ...] = ()
+        self._size = 0
+
+    @property
+    def start(self) -> Place | None:
+        """Where reading begins."""
+        return Place(**self._resume["place"]) if self._resume else None
+
+    def runs(self, batches: Iterable[Documents]) -> Iterator[Run]:
+        """The runs of all batches."""
+        for documents in batches:
+            run = self._run(documents)
+            if run is not None:
+                yield run
+        if self._waiting or self._is_begun:
+            raise CorpusError(f"{self._url()}: ended within a document")
+
+    def _run(self, documents: Documents) -> Run | None:
+        texts, kept, place = documents.texts, documents.kept, documents.place
+        if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
+            texts = texts.cast(pa.large_string())
+        if place.source != self._source:
+            self._source, self._used = place.source, 0
+        self._size += documents.size
+        done, skipped = 0, 0
+        if self._resume is None:
+            self._problems += documents.problems
+        else:
+            texts, kept, done, skipped = self._go_on(texts, kept, place)
+        count = len(texts)
+        is_open = documents.open and count > 0
+        edges: dict[int, Any] = {}
+        """Texts that are not what the reader gave."""
+        if count and (self._waiting or skipped):
+            edges[0] = [*self._waiting, texts[0].as_buffer()[skipped:]]
+        rest, cut = None, 0
+        if is_open:
+            last = texts[count - 1].as_buffer()[skipped if count == 1 else 0 :]
+            before = sum(part.size for part in self._waiting) if count == 1 else 0
+            if not self._plan.val_fraction or before + last.size >= HASHED:
+                cut = self._plan.tokenizer._safe_cut(last, special=self._plan.special)
+            if not cut and count == 1:
+                self._waiting.append(last)
+                return None
+            rest = last[cut:]
+            edges[count - 1] = [*(self._waiting if count == 1 else ()), last[:cut]] if cut else []
+        in_val = self._split(texts)
+        if edges:
+            texts = _with_edges(texts, edges)
+        tokens, offsets = self._encode(texts, place)
+        ended = count - is_open
+        after = {
+            "place": asdict(place),
+            "documents": done + ended,
+            "bytes": cut + (skipped if count == 1 else 0) if is_open else 0,
+            "begun": bool(cut),
+            "in_val": bool(in_val[-1]) if in_val is not None and cut else False,
+            "used": self._used + ended,
+        }
+        tokens, ends = self._with_eot(tokens, offsets, ended, bool(cut))
+        run = Run(
+            tokens=tokens,
+            ends=ends,
+            numbers=np.arange(self._used, self._used + ended + 1),
+            source=place.source,
+            after=after,
+            in_val=in_val if in_val is None or cut else np.append(in_val[:ended], False),
+            kept=kept if kept is None else kept.slice(0, ended),
+            problems=self._problems,
+            text_bytes=pc.sum(pc.binary_length(texts)).as_py() or 0,
+            size=self._size,
+        )
+        self._waiting = [rest] if rest is not None and rest.size else []
+        self._is_begun, self._in_val = after["begun"], after["in_val"]
+        self._used, self._problems, self._size = after["used"], (), 0
+        return run
+
+    def _go_on(self, texts: pa.Array, kept: Any, place: Place) -> tuple[pa.Array, Any, int, int]:
+        """The first batch of a job that goes on, without what is done of it."""
+        assert self._resume is not None
+        resume, self._resume = self._resume, None
+        if asdict(place) != resume["place"] or resume["documents"] > len(texts):
+            raise CorpusError(f"{self._url()}: does not read as before, so the job cannot go on; --overwrite starts it anew")
+        self._is_begun, self._in_val, self._used = resume["begun"], resume["in_val"], resume["used"]
+        done = resume["documents"]
+        return texts.slice(done), kept if kept is None else kept.slice(done), done, resume["bytes"]
+
+    def _url(self) -> str:
+        return self._plan.sources[self._source].url
+
+    def _encode(self, texts: pa.Array, place: Place) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        tokenizer, special = self._plan.tokenizer, self._plan.special
+        try:
+            lists = pa.array(tokenizer.encode_arrow(texts, threads=self._threads, special=special))
+        except BpelineError as error:
+            raise type(error)(f"{self._url()}: {error}") from None
+        offsets = lists.offsets.to_numpy()
+        return lists.values.to_numpy(), offsets
+
+    def _with_eot(
+        self, tokens: NDArray[Any], offsets: NDArray[np.int64], ended: int, goes_on: bool
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids in the type of the output, with end-of-text, and where the documents end."""
+        plan, count = self._plan, len(offsets) - 1
+        if plan.eot == "none":
+            return tokens.astype(plan.dtype, copy=False), offsets[1 : ended + 1]
+        gets = np.ones(count, bool)
+        if not plan.layout.eot_if_empty:
+            gets = np.diff(offsets) > 0
+            if count and self._is_begun:
+                gets[0] = True
+        if plan.eot == "append":
+            gets, places = gets[:ended], offsets[1 : ended + 1]
+        else:
+            if count and self._is_begun:
+                gets[0] = False
+            if ended < count and not goes_on:
+                gets[ended] = False
+            places = offsets[:-1]
+        joined = _insert(tokens, places[gets], plan.eot_id, plan.dtype)
+        return joined, offsets[1 : ended + 1] + np.cumsum(gets)[:ended]
+
+    def _split(self, texts: pa.Array) -> NDArray[np.bool_] | None:
+        """Which documents are for validation; None if none is asked for."""
+        plan = self._plan
+        if not plan.val_fraction:
+            return None
+        hashes = np.empty(len(texts), "<u8")
+        waiting = b"".join(self._waiting)[:HASHED]
+        for index, text in enumerate(texts):
+            start = waiting + text.as_buffer()[: HASHED - len(waiting)]
+            hashes[index] = int.from_bytes(blake2b(start, digest_size=8).digest(), "little")
+            waiting = b""
+        in_val = np.less(hashes, plan.val_below)
+        if self._is_begun and len(in_val):
+            in_val[0] = self._in_val
+        return in_val
+
+
+def _with_edges(texts: pa.Array, edges: dict[int, list[Any]]) -> pa.Array:
+    """The texts, some of them (the first, the last) made anew of parts."""
+    binary, parts = pa.large_binary(), []
+    begin = 0
+    for index, pieces in sorted(edges.items()):
+        parts += [texts.slice(begin, index - begin).cast(pa.large_string()).cast(binary), pa.array([b"".join(pieces)], binary)]
+        begin = index + 1
+    parts.append(texts.slice(begin).cast(pa.large_string()).cast(binary))
+    return pa.concat_arrays(parts)
+
+
+def _insert(tokens: NDArray[Any], places: NDArray[np.int64], id: int | None, dtype: "np.dtype[Any]") -> NDArray[Any]:
+    """The tokens with `id` before each of the places, which are in order."""
+    joined = np.empty(len(tokens) + len(places), dtype)
+    is_token = np.ones(len(joined), bool)
+    at = places + np.arange(len(places))
+    is_token[at] = False
+    joined[at] = id
+    joined[is_token] = tokens
+    return joined

@@ -1,0 +1,192 @@
+"""A job: documents are read, encoded and written, each in a thread, from where the manifest says on.
+
+    reader ── Documents ──> encoder (the calling thread, and its own threads) ── Run ──> writer
+
+At most two batches wait between two of them, so memory is a few batches whatever the size of the corpus. An error anywhere ends all
+three; what the manifest says is done stays so.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from .. import errors
+from .documents import Documents, Place, Source
+from .encoder import Encoder, Run
+from .folder import Folder
+from .formats import FORMATS, Names
+from .manifest import Manifest, is_own
+from .overlap import Behind, ahead
+from .plan import Plan, differences
+from .spool import is_part
+from .writer import SKIPPED, Writer
+
+Read: TypeAlias = Callable[[Source, Place | None], Iterator[Documents]]
+DEPTH = 2
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job is."""
+
+    size: int
+    """Bytes of the input that have been read, as stored there."""
+    total_size: int | None
+    """Of how many; None if that cannot be known."""
+    documents: int
+    tokens: int
+    text_bytes: int
+    """Bytes of the text in UTF-8."""
+    seconds: float
+    """Since this run of the job began."""
+    source: str
+    """The file that is read."""
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job has come to. The numbers are those of the whole output, whoever made it."""
+
+    out: Path
+    manifest: Manifest
+    seconds: float
+    text_bytes: int
+    """Bytes of text that this run of the job encoded: less than those of the output if the job went on from an earlier one."""
+
+    @property
+    def documents(self) -> int:
+        """Documents of the output."""
+        return self.manifest.documents
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the output, with end-of-text."""
+        return self.manifest.tokens
+
+    @property
+    def skipped(self) -> int:
+        """Documents and files that were left out."""
+        return self.manifest.skipped
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the output, without the manifest."""
+        return [self.out / name for shard in self.manifest.shards for name in shard.files]
+
+
+def run(
+    plan: Plan,
+    out: Path,
+    read: Read,
+    version: str,
+    *,
+    threads: int | None = None,
+    overwrite: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Result:
+    """Do what the plan says, or what of it is not done."""
+    began = time.monotonic()
+    with Folder(out) as folder:
+        manifest = begin(folder, plan, version, overwrite)
+        before = manifest.text_bytes
+        if not manifest.finished:
+            writer = Writer(folder, plan, manifest)
+            try:
+                _drive(plan, writer, manifest, read, threads, progress, began)
+                writer.finish()
+            finally:
+                writer.close()
+        return Result(out, manifest, time.monotonic() - began, manifest.text_bytes - before)
+
+
+def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest:
+    """The manifest of a new job, or of the one in the folder if it is the same."""
+    old = Manifest.read(folder.path)
+    asked = plan.to_json()
+    if old is None:
+        foreign = [name for name in folder.files() if not is_own(name)]
+        if foreign:
+            raise errors.CorpusError(
+                f"{folder.path}: holds {foreign[0]} and no manifest.json, so it is no output of bpeline; choose another folder"
+            )
+    elif overwrite:
+        clear(folder, old)
+    else:
+        found = differences(old.plan, asked)
+        if not found and old.version != version and not old.finished:
+            found = [f"bpeline was {old.version}, is {version}"]
+        if found:
+            raise errors.CorpusError(
+                f"{folder.path}: holds the output of another job ({'; '.join(found[:3])}); --overwrite replaces it"
+            )
+        check_files(folder, old)
+        return old
+    manifest = Manifest(asked, version)
+    manifest.write(folder)
+    return manifest
+
+
+def check_files(folder: Folder, manifest: Manifest) -> None:
+    """Whether all files that are listed are there, with their sizes."""
+    for shard in manifest.shards:
+        for name, facts in shard.files.items():
+            path = folder.path / name
+            size = path.stat().st_size if path.exists() else None
+            if size != facts["bytes"]:
+                state = "is gone" if size is None else f"has {size} bytes, expected {facts['bytes']}"
+                raise errors.CorpusError(f"{path}: {state}; --overwrite makes it anew")
+
+
+def clear(folder: Folder, manifest: Manifest) -> None:
+    """Remove what an earlier job has written; the manifest, which is not of a finished job any more, stays."""
+    manifest.finished = False
+    manifest.write(folder)
+    folder.remove(manifest.names())
+    plan = manifest.plan
+    layout, names = FORMATS[plan["format"]], Names(plan["name"], plan["val_fraction"] > 0)
+    for split in ("train", "val"):  # renamed, but not listed any more
+        for number in itertools.count(sum(shard.split == split for shard in manifest.shards)):
+            finals = [name for all in layout.finals(names, split, number).values() for name in all]
+            there = [name for name in finals if (folder.path / name).exists()]
+            folder.remove(there)
+            if not there or layout.shard_tokens is None:
+                break
+    folder.remove(name for name in folder.files() if is_part(name))
+    folder.remove([SKIPPED])
+
+
+def _drive(
+    plan: Plan,
+    writer: Writer,
+    manifest: Manifest,
+    read: Read,
+    threads: int | None,
+    progress: Callable[[Progress], None] | None,
+    began: float,
+) -> None:
+    encoder = Encoder(plan, threads, (manifest.resume or {}).get("after"))
+    sizes = [source.size for source in plan.sources]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    start, size = encoder.start, 0
+    if start is not None:
+        size = sum(size or 0 for size in sizes[: start.source])
+
+    def batches() -> Iterator[Documents]:
+        for source in plan.sources[start.source if start else 0 :]:
+            yield from read(source, start if start and start.source == source.number else None)
+
+    documents, tokens, text_bytes = manifest.documents, manifest.tokens, manifest.text_bytes
+    skipped = manifest.skipped
+    with closing(ahead(batches(), DEPTH)) as read_ahead, Behind[Run](writer.write, DEPTH) as behind:
+        for run in encoder.runs(read_ahead):
+            behind.put(run)
+            size, documents, tokens = size + run.size, documents + len(run.ends), tokens + len(run.tokens)
+            text_bytes, skipped = text_bytes + run.text_bytes, skipped + len(run.problems)
+            if progress is not None:
+                url, seconds = plan.sources[run.source].url, time.monotonic() - began
+                progress(Progress(size, total, documents, tokens, text_bytes, seconds, url, skipped))
