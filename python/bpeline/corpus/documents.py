@@ -28,6 +28,8 @@ class Place:
     """Where the reader goes on: a byte, a row group or a block, as the reader counts; 0 is the file's beginning."""
     part: int = 0
     """The bytes of the document numbered `document` that came in batches before; 0 but within a large text."""
+    line: int = 0
+    """The lines or rows of the file that come before `seek`, as far as the reader needs them."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Documents:
     size: int
     """Bytes of the file, as stored there, that have been read since the batch before: for the progress."""
     kept: pa.RecordBatch | None = None
-    """The columns of `--keep`, as many rows as `texts`."""
+    """The columns of `--keep`, as many rows as `texts`; None where nothing is kept, or where there are no texts."""
     open: bool = False
     """Whether the last document goes on in the next batch: its text is one of several parts, cut between characters."""
     problems: tuple["Problem", ...] = ()
