@@ -85,6 +85,12 @@ class TestIds:
         assert getattr(reading, format)(tmp_path) == wanted
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """A sync takes milliseconds, and here there are many."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
 class TestTheSameBytes:
     """Whatever the threads, the batches, the checkpoints, the kills."""
 

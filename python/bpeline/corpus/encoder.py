@@ -60,7 +60,12 @@ class Encoder:
     @property
     def start(self) -> Place | None:
         """Where reading begins."""
-        return Place(**self._resume["place"]) if self._resume else None
+        return Place(**self._resume["place"]) if self._resume and self._resume["place"] else None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing more to read."""
+        return self._resume is not None and self._resume["place"] is None
 
     def runs(self, batches: Iterable[Documents]) -> Iterator[Run]:
         """The runs of all batches."""
@@ -68,6 +73,10 @@ class Encoder:
             run = self._run(documents)
             if run is not None:
                 yield run
+        if self._problems:  # of files at the end that gave no documents
+            none = np.zeros(0, np.int64)
+            end = {"place": None}
+            yield Run(none.astype(self._plan.dtype), none, np.zeros(1, np.int64), -1, end, problems=self._problems, size=self._size)
         if self._waiting or self._is_begun:
             raise CorpusError(f"{self._url()}: ended within a document")
 
@@ -84,6 +93,8 @@ class Encoder:
         else:
             texts, kept, done, skipped = self._go_on(texts, kept, place)
         count = len(texts)
+        if not count:  # what was left out is told with the next run: a job goes on behind documents alone
+            return None
         is_open = documents.open and count > 0
         edges: dict[int, Any] = {}
         """Texts that are not what the reader gave."""

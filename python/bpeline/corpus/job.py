@@ -125,6 +125,8 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
                 f"{folder.path}: holds the output of another job ({'; '.join(found[:3])}); --overwrite replaces it"
             )
         check_files(folder, old)
+        if old.finished:  # and perhaps killed before it had tidied up
+            folder.remove(filter(is_part, folder.files()))
         return old
     manifest = Manifest(asked, version)
     manifest.write(folder)
@@ -156,8 +158,7 @@ def clear(folder: Folder, manifest: Manifest) -> None:
             folder.remove(there)
             if not there or layout.shard_tokens is None:
                 break
-    folder.remove(name for name in folder.files() if is_part(name))
-    folder.remove([SKIPPED])
+    folder.remove([SKIPPED, *filter(is_part, folder.files())])
 
 
 def _drive(
@@ -170,6 +171,8 @@ def _drive(
     began: float,
 ) -> None:
     encoder = Encoder(plan, threads, (manifest.resume or {}).get("after"))
+    if encoder.is_done:
+        return
     sizes = [source.size for source in plan.sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     start, size = encoder.start, 0

@@ -164,7 +164,7 @@ class Spool:
 
 def is_part(name: str) -> bool:
     """Whether a file of a folder is of a shard that grows."""
-    return re.fullmatch(rf"(train|val)_\d{{6,}}\.[a-z]+{re.escape(PART)}", name) is not None
+    return re.fullmatch(rf"((train|val)_\d{{6,}}\.[a-z]+|skipped\.jsonl){re.escape(PART)}", name) is not None
 
 
 def _types(schema: pa.Schema | None) -> str:
