@@ -70,7 +70,7 @@ class Encoder:
     def runs(self, batches: Iterable[Documents]) -> Iterator[Run]:
         """The runs of all batches."""
         for documents in batches:
-            run = self._run(documents)
+            run = self.one(documents)
             if run is not None:
                 yield run
         if self._problems:  # of files at the end that gave no documents
@@ -80,7 +80,8 @@ class Encoder:
         if self._waiting or self._is_begun:
             raise CorpusError(f"{self._url()}: ended within a document")
 
-    def _run(self, documents: Documents) -> Run | None:
+    def one(self, documents: Documents) -> Run | None:
+        """The run of a batch; None if there is nothing yet to be said of it."""
         texts, kept, place = documents.texts, documents.kept, documents.place
         if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
             texts = texts.cast(pa.large_string())
