@@ -1,6 +1,7 @@
 """The output of a job read back by the simplest code there is, for each format: token ids, document by document or as one stream."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ def megatron(out, prefix="corpus_text_document"):
     data = (out / f"{prefix}.bin").read_bytes()
     assert len(data) == lengths.sum() * np.dtype(kind).itemsize
     rows = [np.frombuffer(data, kind, length, place).tolist() for length, place in zip(lengths, places, strict=True)]
-    return [sum(rows[a:b], []) for a, b in zip(firsts, firsts[1:], strict=False)]
+    return [[id for row in rows[a:b] for id in row] for a, b in pairwise(firsts)]
 
 
 def datatrove(out):
@@ -54,7 +55,7 @@ def datatrove(out):
         ends = np.fromfile(f"{path}.index", "<u8").tolist()
         name, count, _ = (out / f"{path.name}.metadata").read_text().split("\n")
         assert name.endswith(f"|{dtype(out).itemsize}") and int(count) == len(ids) == (ends or [0])[-1]
-        found += [ids[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+        found += [ids[a:b] for a, b in pairwise([0, *ends])]
     return found
 
 
@@ -62,7 +63,7 @@ def npy(out):
     """The documents."""
     ids, offsets = np.load(out / "tokens.npy").tolist(), np.load(out / "offsets.npy").tolist()
     assert offsets[0] == 0 and offsets[-1] == len(ids)
-    return [ids[a:b] for a, b in zip(offsets, offsets[1:], strict=False)]
+    return [ids[a:b] for a, b in pairwise(offsets)]
 
 
 def parquet(out):

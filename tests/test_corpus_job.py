@@ -1,10 +1,7 @@
 """A job from documents in memory to files: exact ids in every format, the same bytes whatever happens on the way."""
 
-import errno
-import json
 import os
 
-import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
@@ -12,36 +9,17 @@ pytest.importorskip("pyarrow")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bpeline
-from bpeline import CorpusError
-from bpeline.corpus import folder as folders
-from bpeline.corpus import job, plan
+from bpeline.corpus import plan
 from tests import corpus_reading as reading
-from tests.corpus_memory import documents, reader, sources
+from tests.corpus_jobs import INPUTS, Killed, contents, dying_at, run
+from tests.corpus_memory import documents
 
 EOT = 50256
 SHARDED = [name for name, layout in plan.FORMATS.items() if layout.shard_tokens]
-INPUTS = [
-    ["", "hello world", "a<|endoftext|>b", "", "x" * 40, "\n\n"],
-    [],
-    "It's a long text, in parts, with spaces   and\n\nlines: 12345 ünïcödé 👍🏽 " * 6,
-    ["", ""],
-    ["the last one"],
-]
-
-
-def run(out, inputs=INPUTS, tok=None, *, batch=3, part=7, columns=None, threads=1, overwrite=False, progress=None, **options):
-    made = plan.make(sources(inputs), tok or bpeline.load("gpt2"), **options)
-    read = reader(inputs, batch, part, columns)
-    return job.run(made, out, read, "1", threads=threads, overwrite=overwrite, progress=progress)
 
 
 def ids(tok, text):
     return tok.encode(text, special="text")
-
-
-def contents(out):
-    return {path.name: path.read_bytes() for path in out.iterdir()}
 
 
 @pytest.mark.parametrize("inputs", [INPUTS, [[]], [[""]]], ids=["mixed", "none", "empty"])
@@ -134,35 +112,3 @@ class TestTheSameBytes:
                     assert die.died
         run(broken, inputs, **options)
         assert contents(broken) == contents(whole)
-
-
-class Killed(BaseException):
-    """As if by kill -9."""
-
-
-class dying_at:
-    """From the n-th write, sync or rename on nothing reaches the disk: as kill -9 leaves it, or (a write) half done."""
-
-    def __init__(self, number):
-        self.left, self.died = number, False
-
-    def __enter__(self):
-        self.patch = pytest.MonkeyPatch()
-        for owner, name in [(folders.Growing, "write"), (os, "fsync"), (os, "replace"), (folders.Growing, "flush")]:
-            self.patch.setattr(owner, name, self.dying(name, getattr(owner, name)))
-        return self
-
-    def __exit__(self, *_):
-        self.patch.undo()
-
-    def dying(self, name, real):
-        def call(*arguments):
-            self.left -= 1
-            if self.left < 0 or self.died:
-                if not self.died and name == "write" and len(arguments[1]):
-                    real(arguments[0], bytes(memoryview(arguments[1]).cast("B"))[: self.left % 3])
-                self.died = True
-                raise Killed
-            return real(*arguments)
-
-        return call

@@ -34,11 +34,15 @@ def tokenize(
     column: Annotated[str, typer.Option(metavar="NAME", help="The field or column that holds the text.")] = "text",
     separator: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What stands between two documents of a text file.  (default: a file is a document)"),
+        typer.Option(
+            metavar="TEXT", help="What stands between two documents of a text file.  (default: a file is a document)"
+        ),
     ] = None,
     kind: Annotated[
         Kind | None,
-        typer.Option(help="What all inputs are, whatever their names; `lines`: text, each line a document.  (default: by suffix)"),
+        typer.Option(
+            help="What all inputs are, whatever their names; `lines`: text, each line a document.  (default: by suffix)"
+        ),
     ] = None,
     eot: Annotated[
         Literal["append", "prepend", "none"] | None,
@@ -114,7 +118,9 @@ def tokenize(
 
     step = Tokenizing(sum(source.size or 0 for source in job.plan.sources))
     with report.progress("", 0, step=step):
-        result = run(job.plan, job.out, job.read, job.version, threads=threads, overwrite=overwrite, progress=step.update)
+        result = run(
+            job.plan, job.out, job.read, job.version, threads=threads, overwrite=overwrite, progress=step.update
+        )
     summarize(report, job.plan, result, output)
 
 
@@ -162,7 +168,7 @@ def describe(report: Report, job: Prepared, output: str) -> None:
     where = {"append": "after", "prepend": "before"}.get(plan.eot)
     token = plan.tokenizer.id_to_token(plan.eot_id) if plan.eot_id is not None else None
     eot = f"{token} ({plan.eot_id}) {where} each document" if where else "no end-of-text"
-    if where and not plan.layout.eot_if_empty:
+    if where and not plan.eot_if_empty:
         eot += " that is not empty"
     report.line("encoding", f"{plan.tokenizer.name}, {eot}, special tokens in texts: {plan.special}")
     shards = f", files of {number(plan.shard_tokens, 'token')}" if plan.shard_tokens else ""

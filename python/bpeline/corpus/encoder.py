@@ -5,6 +5,7 @@ A document that comes in parts is encoded up to the last place where it can be c
 after it: which batch is read again, and how much of it is done.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -32,7 +33,8 @@ class Run:
     """Where documents end in them; what is behind the last end is of a document that goes on in the next run."""
     numbers: NDArray[np.int64]
     """Of each document that ends, and of one more, among those of its file that are used."""
-    source: int
+    source: int | None
+    """The number of the file; None where documents come in another order."""
     after: dict[str, Any]
     """Where the job goes on after this run; JSON."""
     in_val: NDArray[np.bool_] | None = None
@@ -76,7 +78,15 @@ class Encoder:
         if self._problems:  # of files at the end that gave no documents
             none = np.zeros(0, np.int64)
             end = {"place": None}
-            yield Run(none.astype(self._plan.dtype), none, np.zeros(1, np.int64), -1, end, problems=self._problems, size=self._size)
+            yield Run(
+                none.astype(self._plan.dtype),
+                none,
+                np.zeros(1, np.int64),
+                None,
+                end,
+                problems=self._problems,
+                size=self._size,
+            )
         if self._waiting or self._is_begun:
             raise CorpusError(f"{self._url()}: ended within a document")
 
@@ -117,7 +127,7 @@ class Encoder:
             texts = _with_edges(texts, edges)
         tokens, offsets = self._encode(texts, place)
         ended = count - is_open
-        after = {
+        after: dict[str, Any] = {
             "place": asdict(place),
             "documents": done + ended,
             "bytes": cut + (skipped if count == 1 else 0) if is_open else 0,
@@ -148,7 +158,9 @@ class Encoder:
         assert self._resume is not None
         resume, self._resume = self._resume, None
         if asdict(place) != resume["place"] or resume["documents"] > len(texts):
-            raise CorpusError(f"{self._url()}: does not read as before, so the job cannot go on; --overwrite starts it anew")
+            raise CorpusError(
+                f"{self._url()}: does not read as before, so the job cannot go on; --overwrite starts it anew"
+            )
         self._is_begun, self._in_val, self._used = resume["begun"], resume["in_val"], resume["used"]
         done = resume["documents"]
         return texts.slice(done), kept if kept is None else kept.slice(done), done, resume["bytes"]
@@ -161,7 +173,7 @@ class Encoder:
         try:
             lists = pa.array(tokenizer.encode_arrow(texts, threads=self._threads, special=special))
         except BpelineError as error:
-            raise type(error)(f"{self._url()}: {error}") from None
+            raise type(error)(f"{self._url()}: {_renumbered(str(error), self._used)}") from None
         offsets = lists.offsets.to_numpy()
         return lists.values.to_numpy(), offsets
 
@@ -173,7 +185,7 @@ class Encoder:
         if plan.eot == "none":
             return tokens.astype(plan.dtype, copy=False), offsets[1 : ended + 1]
         gets = np.ones(count, bool)
-        if not plan.layout.eot_if_empty:
+        if not plan.eot_if_empty:
             gets = np.diff(offsets) > 0
             if count and self._is_begun:
                 gets[0] = True
@@ -199,10 +211,15 @@ class Encoder:
             start = waiting + text.as_buffer()[: HASHED - len(waiting)]
             hashes[index] = int.from_bytes(blake2b(start, digest_size=8).digest(), "little")
             waiting = b""
-        in_val = np.less(hashes, plan.val_below)
+        in_val: NDArray[np.bool_] = np.less(hashes, plan.val_below)
         if self._is_begun and len(in_val):
             in_val[0] = self._in_val
         return in_val
+
+
+def _renumbered(message: str, before: int) -> str:
+    """A message of the encoder with the number, from 1, that the document has in its file."""
+    return re.sub(r"^document (\d+)", lambda found: f"document {before + int(found[1]) + 1}", message)
 
 
 def _with_edges(texts: pa.Array, edges: dict[int, list[Any]]) -> pa.Array:
@@ -210,7 +227,10 @@ def _with_edges(texts: pa.Array, edges: dict[int, list[Any]]) -> pa.Array:
     binary, parts = pa.large_binary(), []
     begin = 0
     for index, pieces in sorted(edges.items()):
-        parts += [texts.slice(begin, index - begin).cast(pa.large_string()).cast(binary), pa.array([b"".join(pieces)], binary)]
+        parts += [
+            texts.slice(begin, index - begin).cast(pa.large_string()).cast(binary),
+            pa.array([b"".join(pieces)], binary),
+        ]
         begin = index + 1
     parts.append(texts.slice(begin).cast(pa.large_string()).cast(binary))
     return pa.concat_arrays(parts)

@@ -48,6 +48,13 @@ class Folder:
         """Give a file another name, in place of what had it."""
         os.replace(self.path / old, self.path / new)
 
+    def take_back(self, part: str, finals: Iterable[str]) -> None:
+        """Undo the renaming of a file that is not listed, so it counts as growing."""
+        if not (self.path / part).exists():
+            for final in finals:
+                if (self.path / final).exists():
+                    self.rename(final, part)
+
     def remove(self, names: Iterable[str]) -> None:
         """Remove files; one that is not there is as good as removed."""
         for name in names:

@@ -7,14 +7,15 @@ three; what the manifest says is done stays so.
 """
 
 import itertools
+import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .. import errors
+from . import shuffle
 from .documents import Documents, Place, Source
 from .encoder import Encoder, Run
 from .folder import Folder
@@ -97,8 +98,14 @@ def run(
         if not manifest.finished:
             writer = Writer(folder, plan, manifest)
             try:
-                _drive(plan, writer, manifest, read, threads, progress, began)
+                drive = _Drive(plan, writer, began, progress)
+                if plan.shuffle_seed is None:
+                    _tokenize(plan, drive, read, threads, (manifest.resume or {}).get("after"))
+                else:
+                    ordered = shuffle.first_pass(plan), out / shuffle.FOLDER, read, version
+                    _shuffle(folder, plan, drive, manifest, run(*ordered, threads=threads, progress=progress))
                 writer.finish()
+                tidy(folder)
             finally:
                 writer.close()
         return Result(out, manifest, time.monotonic() - began, manifest.text_bytes - before)
@@ -125,12 +132,18 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
                 f"{folder.path}: holds the output of another job ({'; '.join(found[:3])}); --overwrite replaces it"
             )
         check_files(folder, old)
-        if old.finished:  # and perhaps killed before it had tidied up
-            folder.remove(filter(is_part, folder.files()))
+        if old.finished:
+            tidy(folder)
         return old
     manifest = Manifest(asked, version)
     manifest.write(folder)
     return manifest
+
+
+def tidy(folder: Folder) -> None:
+    """Remove what nobody needs once a job is done; one that was killed at its very end has not come to it."""
+    folder.remove(filter(is_part, folder.files()))
+    shutil.rmtree(folder.path / shuffle.FOLDER, ignore_errors=True)
 
 
 def check_files(folder: Folder, manifest: Manifest) -> None:
@@ -158,38 +171,57 @@ def clear(folder: Folder, manifest: Manifest) -> None:
             folder.remove(there)
             if not there or layout.shard_tokens is None:
                 break
-    folder.remove([SKIPPED, *filter(is_part, folder.files())])
+    folder.remove([SKIPPED])
+    tidy(folder)
 
 
-def _drive(
-    plan: Plan,
-    writer: Writer,
-    manifest: Manifest,
-    read: Read,
-    threads: int | None,
-    progress: Callable[[Progress], None] | None,
-    began: float,
-) -> None:
-    encoder = Encoder(plan, threads, (manifest.resume or {}).get("after"))
+class _Drive:
+    """Hands runs to the writer, and tells how far it is."""
+
+    def __init__(self, plan: Plan, writer: Writer, began: float, progress: Callable[[Progress], None] | None) -> None:
+        self._plan, self._writer, self._began, self._progress = plan, writer, began, progress
+
+    def __call__(self, runs: Iterator[Run], size: int, total: int | None) -> None:
+        """All runs; `size` bytes of the input, of `total`, are done before the first."""
+        manifest, progress = self._writer.manifest, self._progress
+        documents, tokens = manifest.documents, manifest.tokens
+        text_bytes, skipped = manifest.text_bytes, manifest.skipped
+        with Behind[Run](self._writer.write, DEPTH) as behind:
+            for run in runs:
+                behind.put(run)
+                size, documents, tokens = size + run.size, documents + len(run.ends), tokens + len(run.tokens)
+                text_bytes, skipped = text_bytes + run.text_bytes, skipped + len(run.problems)
+                if progress is not None:
+                    url = "" if run.source is None else self._plan.sources[run.source].url
+                    seconds = time.monotonic() - self._began
+                    progress(Progress(size, total, documents, tokens, text_bytes, seconds, url, skipped))
+
+
+def _tokenize(plan: Plan, drive: _Drive, read: Read, threads: int | None, after: dict[str, Any] | None) -> None:
+    """From the input to the writer."""
+    encoder = Encoder(plan, threads, after)
     if encoder.is_done:
         return
-    sizes = [source.size for source in plan.sources]
-    total = None if None in sizes else sum(size or 0 for size in sizes)
-    start, size = encoder.start, 0
-    if start is not None:
-        size = sum(size or 0 for size in sizes[: start.source])
+    start, sizes = encoder.start, [source.size for source in plan.sources]
+    first = start.source if start else 0
 
     def batches() -> Iterator[Documents]:
-        for source in plan.sources[start.source if start else 0 :]:
-            yield from read(source, start if start and start.source == source.number else None)
+        for source in plan.sources[first:]:
+            yield from read(source, start if start and source.number == first else None)
 
-    documents, tokens, text_bytes = manifest.documents, manifest.tokens, manifest.text_bytes
-    skipped = manifest.skipped
-    with closing(ahead(batches(), DEPTH)) as read_ahead, Behind[Run](writer.write, DEPTH) as behind:
-        for run in encoder.runs(read_ahead):
-            behind.put(run)
-            size, documents, tokens = size + run.size, documents + len(run.ends), tokens + len(run.tokens)
-            text_bytes, skipped = text_bytes + run.text_bytes, skipped + len(run.problems)
-            if progress is not None:
-                url, seconds = plan.sources[run.source].url, time.monotonic() - began
-                progress(Progress(size, total, documents, tokens, text_bytes, seconds, url, skipped))
+    read_ahead = ahead(batches(), DEPTH)
+    try:
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        drive(encoder.runs(read_ahead), sum(size or 0 for size in sizes[:first]), total)
+    finally:
+        read_ahead.close()
+
+
+def _shuffle(folder: Folder, plan: Plan, drive: _Drive, manifest: Manifest, first_pass: Result) -> None:
+    """From the output of the first pass to the writer, and what the first pass knows alone."""
+    done = manifest.tokens * plan.dtype.itemsize
+    runs = shuffle.second_pass(plan, first_pass.out, (manifest.resume or {}).get("after"))
+    drive(runs, done, first_pass.tokens * plan.dtype.itemsize)
+    manifest.text_bytes, manifest.skipped = first_pass.manifest.text_bytes, first_pass.skipped
+    if (first_pass.out / SKIPPED).exists():  # else it was moved before a kill
+        (first_pass.out / SKIPPED).replace(folder.path / SKIPPED)

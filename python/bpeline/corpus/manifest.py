@@ -71,7 +71,9 @@ class Manifest:
             return None
         except (ValueError, TypeError, KeyError) as error:
             raise errors.CorpusError(f"{path}: is no manifest of bpeline: {error}") from error
-        raise errors.CorpusError(f"{path}: version {version!r} is not known, expected {VERSION}; a newer bpeline reads it")
+        raise errors.CorpusError(
+            f"{path}: version {version!r} is not known, expected {VERSION}; a newer bpeline reads it"
+        )
 
     def write(self, folder: Folder) -> None:
         """Write it, whole or not at all."""

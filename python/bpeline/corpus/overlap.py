@@ -6,7 +6,7 @@ the calling one encodes: it is the one that Ctrl-C reaches.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class _Channel(Generic[T]):
             self._changed.notify_all()
 
 
-def ahead(items: Iterable[T], depth: int) -> Iterator[T]:
+def ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
     """The items, made by a thread of its own, at most `depth` of them before they are taken. An error comes at its place."""
     channel = _Channel[T](depth)
 

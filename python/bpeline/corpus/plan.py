@@ -37,6 +37,8 @@ class Plan:
     """What loads the tokenizer, where it is known."""
     eot: str
     eot_id: int | None
+    eot_if_empty: bool
+    """Whether a document without tokens gets it too."""
     dtype: "np.dtype[Any]"
     special: str
     name: str
@@ -133,6 +135,7 @@ def make(
         encoding=encoding if isinstance(encoding, str) else tokenizer.name,
         eot=rule,
         eot_id=None if rule == "none" else _eot_id(tokenizer, eot_token),
+        eot_if_empty=layout.eot_if_empty,
         dtype=chosen,
         special=special,
         name=name,

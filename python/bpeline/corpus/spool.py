@@ -43,7 +43,9 @@ class Spool:
         self._files: dict[str, Growing] = {}
         self._schema: pa.Schema | None = None
         lengths = state.get("files", {})
-        self._undo_renames(lengths)
+        for kind, finals in layout.finals(names, split, self.number).items():
+            if lengths.get(kind):
+                folder.take_back(self._part(kind), finals)
         self.ids = self._open("ids", lengths)
         if not self.ids.length:
             self.ids.write(bytes(layout.header))
@@ -140,14 +142,6 @@ class Spool:
     def _open(self, kind: str, lengths: dict[str, int]) -> Growing:
         file = self._files[kind] = Growing(self.folder, self._part(kind), lengths.get(kind, 0))
         return file
-
-    def _undo_renames(self, lengths: dict[str, int]) -> None:
-        for kind, finals in self.layout.finals(self.names, self.split, self.number).items():
-            part = self._part(kind)
-            if lengths.get(kind) and not (self.folder.path / part).exists():
-                for final in finals:
-                    if (self.folder.path / final).exists():
-                        self.folder.rename(final, part)
 
     def _write_kept(self, kept: pa.RecordBatch) -> None:
         """An Arrow stream, message by message: it can be read as far as it goes, so it can go on from any length."""

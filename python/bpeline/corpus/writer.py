@@ -33,7 +33,10 @@ class Writer:
         self._splits = {
             split: Split(folder, plan, split, state.get("splits", {}).get(split, {})) for split in plan.splits
         }
-        self._skipped = Growing(folder, SKIPPED + PART, state.get("skipped", 0))
+        skipped = state.get("skipped", 0)
+        if skipped:
+            folder.take_back(SKIPPED + PART, [SKIPPED])
+        self._skipped = Growing(folder, SKIPPED + PART, skipped)
         self._after = state.get("after")
         self._due, self._urls = time.monotonic() + EVERY, [source.url for source in plan.sources]
 
@@ -114,9 +117,7 @@ class Split:
         self._limit = plan.shard_tokens
         self._least = 0 if self._limit is None else plan.layout.least_tokens(self._limit, plan.dtype)
         self._cuts_documents = plan.layout.cuts_documents
-        self._make = lambda state: Spool(
-            folder, plan.layout, plan.names, plan.tokenizer.name, plan.dtype, split, state
-        )
+        self._folder, self._plan, self._split = folder, plan, split
         self._open = [self._make(spool) for spool in state.get("open", [])]
 
     def state(self) -> dict[str, Any]:
@@ -125,7 +126,7 @@ class Split:
 
     def write(
         self,
-        source: int,
+        source: int | None,
         numbers: NDArray[np.int64],
         tokens: NDArray[Any],
         ends: NDArray[np.int64],
@@ -148,8 +149,9 @@ class Split:
             rows = None if kept is None else kept.slice(document, until - document)
             spool.write(tokens[token:cut], ends[document:until] - token, rows)
             last = until - 1 if until > document and ends[until - 1] == cut else until
-            spool.first = spool.first or [source, int(numbers[document])]
-            spool.last = [source, int(numbers[last])]
+            if source is not None:
+                spool.first = spool.first or [source, int(numbers[document])]
+                spool.last = [source, int(numbers[last])]
             document, token = until, cut
             if len(self._open) == 2 and spool.tokens >= self._least:
                 self._finish_first(is_only=False)
@@ -168,6 +170,10 @@ class Split:
         """Close all files as they are."""
         for spool in [*self._open, *self.spent]:
             spool.close()
+
+    def _make(self, state: dict[str, Any]) -> Spool:
+        plan = self._plan
+        return Spool(self._folder, plan.layout, plan.names, plan.tokenizer.name, plan.dtype, self._split, state)
 
     def _growing(self) -> Spool:
         """The shard that is written to."""

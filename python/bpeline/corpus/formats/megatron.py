@@ -48,7 +48,9 @@ class Megatron(Layout):
         index.write(struct.pack("<QQ", sequences, spool.documents + 1))
         for lengths in all_lengths(spool):
             if lengths.max(initial=0) >= 1 << 31:
-                raise CorpusError(f"a document has {lengths.max()} tokens, and Megatron's index counts to 2,147,483,647")
+                raise CorpusError(
+                    f"a document has {lengths.max()} tokens, and Megatron's index counts to 2,147,483,647"
+                )
             index.write(lengths[lengths > 0].astype("<i4"))
         place = 0
         for lengths in all_lengths(spool):
