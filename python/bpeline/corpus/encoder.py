@@ -128,7 +128,7 @@ class Encoder:
         tokens, offsets = self._encode(texts, place)
         ended = count - is_open
         after: dict[str, Any] = {
-            "place": asdict(place),
+            "place": {key: int(number) for key, number in asdict(place).items()},
             "documents": done + ended,
             "bytes": cut + (skipped if count == 1 else 0) if is_open else 0,
             "begun": bool(cut),
