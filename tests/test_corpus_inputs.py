@@ -2,7 +2,9 @@
 
 import os
 import pathlib
+import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -13,7 +15,9 @@ from bpeline.corpus.documents import Problem, ReadOptions
 from bpeline.corpus.inputs import find
 from bpeline.corpus.readers import read
 from bpeline.errors import BpelineError, CorpusError
-from tests.corpora_small import mixed
+from tests.corpora_small import in_memory, mixed, stream, table
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 NAMED = [  # name, kind, compression
     ("a.txt", "text", None),
@@ -171,6 +175,8 @@ def test_unknown_kind_and_class_of_the_error(folder):
         CorpusError, match="no kind of file is named 'xml'; they are: text, lines, arrow, csv"
     ) as caught:
         find(folder, kind="xml")
+    with pytest.raises(CorpusError, match="expected a separator of documents, found an empty one"):
+        find(folder, ReadOptions(separator=""))
     assert isinstance(caught.value, BpelineError) and isinstance(caught.value, ValueError)
 
 
@@ -184,6 +190,13 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch, module, name):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=rf'{module}.*pip install "bpeline\[corpus\]"'):
         find(name)
+
+
+def test_pyarrow_is_named_where_it_is_missing():
+    script = "import sys; sys.modules['pyarrow'] = None; import bpeline.corpus.inputs"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, env=ENVIRONMENT, text=True)
+    assert ran.stderr.splitlines()[-1].startswith("ImportError: bpeline.corpus needs pyarrow (")
+    assert ran.stderr.rstrip().endswith('pip install "bpeline[corpus]"')
 
 
 def test_stamps_change_with_the_file(tmp_path):
@@ -216,3 +229,49 @@ def test_a_mixed_folder(tmp_path):
     assert [str(pathlib.Path(source.url).relative_to(tmp_path)) for source in sources] == list(expected)
     found = [[text for batch in read(source) for text in batch.texts.to_pylist()] for source in sources]
     assert found == list(expected.values())
+
+
+READ = """
+import sys
+from bpeline.corpus.documents import ReadOptions
+from bpeline.corpus.inputs import find
+from bpeline.corpus.readers import read
+name, kind = sys.argv[1:]
+(source,) = find(name, ReadOptions(keep=("id",) if kind.startswith("json") else ()), kind=kind)
+print([text for batch in read(source) for text in batch.texts.to_pylist()])
+"""
+
+PIPED = [
+    ("text", b"a\nb", ["a\nb"]),
+    ("lines", b"a\nb", ["a", "b"]),
+    ("jsonl", b'{"text": "a", "id": 1}\n{"text": "b"}', ["a", "b"]),
+    ("json", b'[{"text": "a", "id": 1},\n{"text": "b"}]', ["a", "b"]),
+    ("csv", b"id,text\n1,a\n2,b", ["a", "b"]),
+    ("arrow", in_memory(stream, table(["a", "b"])), ["a", "b"]),
+]
+
+
+@pytest.mark.parametrize("kind, content, texts", PIPED)
+def test_standard_input(kind, content, texts):
+    ran = subprocess.run(
+        [sys.executable, "-c", READ, "-", kind], input=content, capture_output=True, env=ENVIRONMENT, check=True
+    )
+    assert ran.stdout.decode().startswith(str(texts))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_with_a_name(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (source,) = find(tmp_path / "pipe", kind="lines")
+    assert (source.size, source.stamp) == (None, "")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("a\nb\n"))
+    writer.start()
+    assert [text for batch in read(source) for text in batch.texts.to_pylist()] == ["a", "b"]
+    writer.join()
+
+
+def test_parquet_cannot_be_read_from_a_pipe():
+    ran = subprocess.run(
+        [sys.executable, "-c", READ, "-", "parquet"], input=b"PAR1", capture_output=True, env=ENVIRONMENT
+    )
+    assert b"CorpusError: -: parquet cannot be read from a stream: its end must be read first" in ran.stderr

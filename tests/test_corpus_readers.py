@@ -161,9 +161,8 @@ def test_json_objects_one_after_another(folder, texts, indent, between, size):
         assert documents_of(source_of(path)) == (texts, [], [])
 
 
-STRINGS = st.sampled_from(
-    ["string", "large_string", "string_view", "binary", "large_binary", "binary_view", "dictionary"]
-)
+STRINGS = ["string", "large_string", "binary", "large_binary", "dictionary"]
+VIEWS = ["string_view", "binary_view"]  # old pyarrows cannot write them to Parquet
 
 
 def table_of(texts, kind):
@@ -175,7 +174,7 @@ def table_of(texts, kind):
 
 
 @CASES
-@given(TEXTS, STRINGS, st.integers(1, 20), SIZES, st.sampled_from(["", "", ".gz", ".zst"]))
+@given(TEXTS, st.sampled_from(STRINGS), st.integers(1, 20), SIZES, st.sampled_from(["", "", ".gz", ".zst"]))
 def test_parquet(folder, texts, kind, group, size, suffix):
     def put(table, sink):
         pa.parquet.write_table(table, sink, row_group_size=group)
@@ -197,7 +196,13 @@ def feather(table, sink):
 
 
 @CASES
-@given(TEXTS, STRINGS, st.sampled_from([stream, file, feather]), SIZES, st.sampled_from(["", "", ".gz", ".zst"]))
+@given(
+    TEXTS,
+    st.sampled_from(STRINGS + VIEWS),
+    st.sampled_from([stream, file, feather]),
+    SIZES,
+    st.sampled_from(["", "", ".gz", ".zst"]),
+)
 def test_arrow(folder, texts, kind, put, size, suffix):
     path = write(folder, "a.arrow", in_memory(put, table_of(texts, kind)), suffix)
     with batches_of(size):
@@ -248,10 +253,10 @@ def test_members_and_frames_one_after_another_are_one_file(folder, suffix):
 
 def test_kept_columns_of_json_have_one_type_in_the_whole_file(folder):
     rows = [
-        {"text": "a", "date": "2020-01-01", "score": 1, "tags": ["x"]},
+        {"text": "a", "date": "2020-01-01", "score": 1, "tags": []},
         {"text": "b" * 60, "score": 1.5, "date": None},
     ]
-    rows += [{"text": "c", "date": "no date", "score": 2, "more": 1}]
+    rows += [{"text": "c", "date": "no date", "score": 2, "more": 1, "tags": ["x", None]}]
     for name, content in [("k.jsonl", "\n".join(map(json.dumps, rows))), ("k.json", json.dumps(rows))]:
         source = source_of(write(folder, name, content.encode()), keep=("date", "score", "tags", "absent"))
         with batches_of(1000):

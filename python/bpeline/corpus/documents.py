@@ -10,7 +10,10 @@ depend on nothing but the file, so that a job that goes on from a `Place` meets 
 
 from dataclasses import dataclass
 
-import pyarrow as pa
+try:
+    import pyarrow as pa
+except ImportError as error:
+    raise ImportError(f'bpeline.corpus needs pyarrow ({error}): pip install "bpeline[corpus]"') from error
 
 BATCH_BYTES = 16_000_000
 """About how many bytes of text make a batch; a document of a file that is one text comes in parts of this size."""

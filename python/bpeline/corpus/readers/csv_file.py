@@ -19,11 +19,13 @@ from .table_files import Table, asked, wanted
 
 LONGEST_BLOCK = 2**31 - 1
 """As pyarrow takes it."""
+BLOCKS = 16
+"""To a batch, since pyarrow reads some thirty ahead."""
 
 
 def batches(source: Source, start: Place) -> Iterator[Batch]:
     """Values are strings, the kept ones too: CSV has no types. A row longer than a block makes all blocks longer."""
-    size, given = documents.BATCH_BYTES, 0
+    size, given = max(documents.BATCH_BYTES // BLOCKS, 64), 0
     while True:
         try:
             for batch in blocks(source, size):
@@ -91,9 +93,7 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
     )
     read = pyarrow.csv.ReadOptions(use_threads=False, block_size=size)
     columns = asked(source)
-    kinds = dict.fromkeys(
-        columns, pa.binary()
-    )  # strings that are not checked; the reader of tables does that by the row
+    kinds = dict.fromkeys(columns, pa.binary())  # strings, which the reader of tables checks by the row
     convert = pyarrow.csv.ConvertOptions(check_utf8=False, include_columns=columns, column_types=kinds)
     try:
         reader = pyarrow.csv.open_csv(table.file, read, parse, convert)
@@ -103,5 +103,23 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
         with Table(source) as again:
             wanted(source, pyarrow.csv.open_csv(again.file, read, parse).schema.names)
         raise
-    for rows in reader:
-        yield pa.RecordBatch.from_arrays([column.view(pa.string()) for column in rows.columns], rows.schema.names)
+    with reader:
+        gathered: list[pa.RecordBatch] = []
+        try:
+            for rows in reader:
+                gathered.append(rows)
+                if sum(rows.nbytes for rows in gathered) >= documents.BATCH_BYTES:
+                    yield joined(gathered)
+                    gathered = []
+        except pa.ArrowInvalid:
+            if gathered:
+                yield joined(gathered)
+            raise
+        if gathered:
+            yield joined(gathered)
+
+
+def joined(gathered: list[pa.RecordBatch]) -> pa.RecordBatch:
+    names = gathered[0].schema.names
+    columns = [pa.concat_arrays([rows.column(name) for rows in gathered]).view(pa.string()) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names)

@@ -17,7 +17,7 @@ from .. import documents
 from ..documents import Documents, Place, Problem, Source
 from ..opening import Unusable
 from .rows import Rows, kept_schema, parsed
-from .windows import BOM, Windows
+from .windows import BOM, Windows, after_last
 
 LONGEST = 2**31 - 2
 """The largest block that pyarrow's parser takes."""
@@ -57,7 +57,7 @@ def next_block(windows: Windows) -> tuple[memoryview, int] | None:
     size = documents.BATCH_BYTES
     while True:
         window, ends = windows.look(size)
-        used = len(window) if ends and not windows.broken else windows.after_last(b"\n", size)
+        used = len(window) if ends and not windows.broken else after_last(b"\n", window)
         if used:
             mark = len(BOM) if windows.seek == 0 and window[: len(BOM)] == BOM else 0
             return window[mark:used], used

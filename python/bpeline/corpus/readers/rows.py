@@ -114,7 +114,18 @@ def kept_schema(values: Sequence[Any], options: ReadOptions) -> pa.Schema:
         found = [value.get(name) for value in values if isinstance(value, dict)]
         try:
             kind = pa.array(found).type
-        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError) as error:
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
             raise Unusable(f"the kept field {name!r} has no one type: {lowered(str(error))}") from None
-        fields.append(pa.field(name, pa.string() if pa.types.is_null(kind) else kind))
+        fields.append(pa.field(name, without_nulls(kind)))
     return pa.schema(fields)
+
+
+def without_nulls(kind: pa.DataType) -> pa.DataType:
+    """A type with that of strings where only null was seen."""
+    if pa.types.is_null(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(without_nulls(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, without_nulls(field.type)) for field in kind])
+    return kind

@@ -10,7 +10,7 @@ import pyarrow.parquet
 
 from .. import documents
 from ..documents import Place, Source
-from ..opening import STDIN, Content, Quiet, Unusable, failure, is_damage, is_url
+from ..opening import Content, Quiet, Unusable, failure, is_damage, is_url
 from .batch import Batch
 from .rows import lowered
 
@@ -37,14 +37,14 @@ class Table:
     def __init__(self, source: Source) -> None:
         self.content = Content(source)
         self.kind = source.kind
-        self.is_plain = source.compression is None and source.url != STDIN and not is_url(source.url)
+        self.is_plain = source.compression is None and source.size is not None and not is_url(source.url)
         file = Quiet(self.content) if source.kind == "csv" else self.content.file
         self.file = pa.OSFile(source.url) if self.is_plain else pa.PythonFile(file, mode="r")
         self.told = 0
 
-    def needs_seeking(self) -> None:
-        if not self.is_plain and not self.content.file.seekable():
-            raise Unusable(f"{self.kind} cannot be read from a stream: its end must be read first")
+    @property
+    def can_seek(self) -> bool:
+        return self.content.file.seekable()
 
     def read_since(self) -> int:
         if not self.is_plain:
@@ -72,7 +72,8 @@ def share(source: Source, begin: int, end: int, total: int) -> int:
 
 def parquet(source: Source, start: Place) -> Iterator[Batch]:
     with Table(source) as table:
-        table.needs_seeking()
+        if not table.can_seek:
+            raise Unusable("parquet cannot be read from a stream: its end must be read first")
         file = pyarrow.parquet.ParquetFile(table.file)
         columns = wanted(source, file.schema_arrow.names)
         groups = [file.metadata.row_group(index) for index in range(file.num_row_groups)]
@@ -102,30 +103,36 @@ def text_size(group: Any, name: str) -> int:
 
 def arrow(source: Source, start: Place) -> Iterator[Batch]:
     with Table(source) as table:
-        if source.size == 0:
-            return
-        table.needs_seeking()
-        is_file = table.file.read(6) == b"ARROW1"
-        open_one = pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream
-        table.file.seek(0)
-        names = open_one(table.file).schema.names
-        fields = sorted(names.index(column) for column in wanted(source, names))
-        table.file.seek(0)
-        options = pyarrow.ipc.IpcReadOptions(use_threads=False, included_fields=fields)
-        reader = open_one(table.file, options=options)
-        if not is_file:
-            yield from streamed(reader, table, start)
-            return
-        first = start.line
-        for index in range(start.seek, reader.num_record_batches):
-            batch = reader.get_batch(index)
-            if first + batch.num_rows > start.document:
-                yield Batch(batch, first, share(source, index, index + 1, reader.num_record_batches), index, first)
-            first += batch.num_rows
+        if source.size != 0:
+            yield from (from_file if is_file(table) else from_stream)(source, table, start)
 
 
-def streamed(reader: Any, table: Table, start: Place) -> Iterator[Batch]:
+def is_file(table: Table) -> bool:
+    """Whether it is Arrow's form for files; what cannot be rewound must be the other."""
+    if not table.can_seek:
+        return False
+    begin = table.file.read(6)
+    table.file.seek(0)
+    return bool(begin == b"ARROW1")
+
+
+def from_file(source: Source, table: Table, start: Place) -> Iterator[Batch]:
+    names = pyarrow.ipc.open_file(table.file).schema.names
+    fields = sorted(names.index(column) for column in wanted(source, names))
+    options = pyarrow.ipc.IpcReadOptions(use_threads=False, included_fields=fields)
+    reader = pyarrow.ipc.open_file(table.file, options=options)
+    first = start.line
+    for index in range(start.seek, reader.num_record_batches):
+        batch = reader.get_batch(index)
+        if first + batch.num_rows > start.document:
+            yield Batch(batch, first, share(source, index, index + 1, reader.num_record_batches), index, first)
+        first += batch.num_rows
+
+
+def from_stream(source: Source, table: Table, start: Place) -> Iterator[Batch]:
     """Batches that can only be read from the first on."""
+    reader = pyarrow.ipc.open_stream(table.file, options=pyarrow.ipc.IpcReadOptions(use_threads=False))
+    wanted(source, reader.schema.names)
     first = 0
     for batch in reader:
         if first + batch.num_rows > start.document:

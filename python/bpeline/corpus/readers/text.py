@@ -163,7 +163,8 @@ def look_through(source: Source, place: Place, separator: str | None) -> tuple[P
                 problem = next(iter(valid(first, source, place, separator, cut.begin - place.seek)[1]), None)
             if not cut.open:
                 mark = (separator or "").encode()
-                end = windows.find(mark) if mark else -1
+                window, _ = windows.look(documents.BATCH_BYTES)
+                end = bytes(window).find(mark) if mark else -1
                 after = windows.seek + (cut.used if end < 0 else end + len(mark))
                 return problem, Place(source.number, place.document + 1, after)
             windows.take(cut.used)

@@ -5,6 +5,8 @@ file was read from its beginning or from there, so the batches are as well. Hold
 left of the one before.
 """
 
+import numpy as np
+
 from ..documents import Source
 from ..opening import Content
 
@@ -16,7 +18,7 @@ class Windows:
         self.content = Content(source, seek)
         self.seek = seek
         """Where the window begins."""
-        self.buffer = bytearray()
+        self.buffer = memoryview(b"")
         self.begin = self.end = 0
         """The part of the buffer that was read and not taken."""
         self.ended = False
@@ -25,27 +27,17 @@ class Windows:
         """The next `size` bytes, and whether nothing comes after them: the file ends, or breaks off (see `broken`)."""
         held = self.end - self.begin
         if held <= size and not self.ended:
-            buffer = bytearray(size + 1)  # one more tells if this is the end
-            view = memoryview(buffer)
-            view[:held] = memoryview(self.buffer)[self.begin : self.end]
-            held += self.content.fill(view[held:])
+            # One more tells if this is the end. The memory is touched as far as it is read to: files may be small and many.
+            buffer = np.empty(size + 1, np.uint8).data
+            buffer[:held] = self.buffer[self.begin : self.end]
+            held += self.content.fill(buffer[held:])
             self.ended = held <= size
             self.buffer, self.begin, self.end = buffer, 0, held
-        return memoryview(self.buffer)[self.begin : self.begin + min(size, held)], self.ended and held <= size
+        return self.buffer[self.begin : self.begin + min(size, held)], self.ended and held <= size
 
     def take(self, size: int) -> None:
         self.begin += size
         self.seek += size
-
-    def after_last(self, mark: bytes, size: int) -> int:
-        """Where the last `mark` of the next `size` bytes ends, 0 if there is none."""
-        found = self.buffer.rfind(mark, self.begin, min(self.begin + size, self.end))
-        return 0 if found < 0 else found + len(mark) - self.begin
-
-    def find(self, mark: bytes) -> int:
-        """Where the first `mark` of what was looked at begins, -1 if there is none."""
-        found = self.buffer.find(mark, self.begin, self.end)
-        return found if found < 0 else found - self.begin
 
     @property
     def broken(self) -> bool:
@@ -58,3 +50,14 @@ class Windows:
 
     def close(self) -> None:
         self.content.close()
+
+
+def after_last(mark: bytes, window: memoryview) -> int:
+    """Where the last `mark`, a byte, ends; 0 if there is none."""
+    size = 1 << 12
+    while True:
+        begin = max(len(window) - size, 0)
+        found = bytes(window[begin:]).rfind(mark)
+        if found >= 0 or begin == 0:
+            return 0 if found < 0 else begin + found + 1
+        size *= 16
