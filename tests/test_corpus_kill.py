@@ -57,7 +57,9 @@ def test_killed_again_and_again(tmp_path, inputs, format, shard_tokens, seed):
 
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(bpeline.__file__))}
     start = time.perf_counter()
-    assert subprocess.run(command("whole"), env=environment, stdout=subprocess.PIPE, text=True).stdout == "ready\ndone\n"
+    assert (
+        subprocess.run(command("whole"), env=environment, stdout=subprocess.PIPE, text=True).stdout == "ready\ndone\n"
+    )
     seconds, chance, killed = time.perf_counter() - start, random.Random(format), 0
     for _ in range(KILLS // 5):
         with subprocess.Popen(command("broken"), env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -66,5 +68,7 @@ def test_killed_again_and_again(tmp_path, inputs, format, shard_tokens, seed):
             process.send_signal(signal.SIGKILL)
             killed += process.wait() == -signal.SIGKILL
     assert killed > 0
-    assert subprocess.run(command("broken"), env=environment, stdout=subprocess.PIPE, text=True).stdout == "ready\ndone\n"
+    assert (
+        subprocess.run(command("broken"), env=environment, stdout=subprocess.PIPE, text=True).stdout == "ready\ndone\n"
+    )
     assert contents(tmp_path / "broken") == contents(tmp_path / "whole")

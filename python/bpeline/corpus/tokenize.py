@@ -128,6 +128,7 @@ def prepare(
     try:
         from . import inputs as files
         from .documents import Problem, ReadOptions
+        from .manifest import NAME
         from .plan import make
         from .readers import read
     except ModuleNotFoundError as error:
@@ -139,9 +140,12 @@ def prepare(
     left_out: list[Problem] = []
     reading = ReadOptions(column, tuple(keep), separator, on_error)
     found = files.find(inputs, reading, kind=kind, skipped=left_out.append)
-    folder = os.path.realpath(out)
-    others = [source for source in found if not os.path.realpath(source.url).startswith(folder + os.sep)]
-    sources = [replace(source, number=number) for number, source in enumerate(others)]
+    if os.path.exists(os.path.join(out, NAME)):  # an output inside a folder of the input is no input
+        folder = os.path.realpath(out) + os.sep
+        found = [source for source in found if not os.path.realpath(source.url).startswith(folder)]
+        if not found:
+            raise CorpusError(f"{os.fspath(out)}: is the output of a job, so it cannot be the input of the same")
+    sources = [replace(source, number=number) for number, source in enumerate(found)]
     source = encoding if isinstance(encoding, Methods) else os.fspath(encoding)
     plan = make(sources, source, keep=keep, on_error=on_error, **options)
     return Prepared(plan, Path(out), read, __version__, tuple(left_out))
