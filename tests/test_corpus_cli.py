@@ -95,6 +95,12 @@ def test_the_call_is_the_command(bp, tmp_path):
     assert (seen[-1].documents, seen[-1].tokens, seen[-1].size, seen[-1].total_size) == (4, len(wanted()), 55, 55)
 
 
+def test_done_before(bp):
+    assert bp("tokenize", "data", "-o", "tokens", "-q").exit_code == 0
+    result = bp("tokenize", "data", "-o", "tokens", "--resume")
+    assert result.exit_code == 0 and "all of it was done before" in result.stderr and "speed" not in result.stderr
+
+
 def test_from_standard_input(bp, tmp_path):
     assert bp("tokenize", "-", "-o", "out", "--kind", "lines", "-q", stdin=b"hello world\n\n").exit_code == 0
     assert reading.nanogpt(tmp_path / "out") == [31373, 995, EOT, EOT]
