@@ -81,13 +81,19 @@ def kept_types(source: Source, block: memoryview) -> pa.Schema:
     return kept_schema(values, source.options)
 
 
-def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | None:
-    """By pyarrow; None if it cannot be sure to have taken each line for one document."""
-    # Each line begins with { and ends with }: then no value goes on over the end of a line, since between } and { there would be
-    # a comma. So as many values as lines are one a line.
+def count_objects(block: memoryview) -> tuple[int, int] | None:
+    """How many lines hold an object, and how many there are; None if a line may hold something else.
+
+    Each must begin with { and end with }: then no value goes on over the end of a line, since between } and { there would be a
+    comma. So as many values as lines are one a line.
+    """
+    data = bytes(block)
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    if data.startswith(b"{") and data.endswith((b"}\n", b"}")) and data.count(b"}\n{") == lines - 1:
+        return lines, lines
+    # Ends of lines of two characters, and blank lines.
     content = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(content == ord("\n"))
-    lines = len(ends) + int(len(content) > 0 and content[-1] != ord("\n"))
     if lines > len(ends):
         ends = np.append(ends, len(content))
     starts = np.concatenate(([0], ends[:-1] + 1))
@@ -95,13 +101,22 @@ def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | Non
     if sizes.min(initial=1) < 2:
         filled = (sizes > 1) | ((sizes == 1) & (content[starts] != ord("\r")))
         starts, ends = starts[filled], ends[filled]
-    if not len(starts) or len(block) > LONGEST or (ends - starts).min() < 3 or (content[starts] != ord("{")).any():
+    if not len(starts) or (ends - starts).min() < 3 or (content[starts] != ord("{")).any():
         return None
     lasts = content[ends - 1]
     if (lasts != ord("}")).any():
         returns = lasts == ord("\r")
         if (content[ends[returns] - 2] != ord("}")).any() or (lasts[~returns] != ord("}")).any():
             return None
+    return len(starts), lines
+
+
+def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | None:
+    """By pyarrow; None if it cannot be sure to have taken each line for one document."""
+    counted = count_objects(block)
+    if counted is None or len(block) > LONGEST:
+        return None
+    objects, lines = counted
     column = source.options.column
     text = pa.field(column, pa.large_string())
     fields = [text, *(field for field in schema if field.name != column)]
@@ -114,7 +129,7 @@ def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | Non
         table.validate(full=True)
     except pa.ArrowInvalid:
         return None
-    if table.num_rows != len(starts) or table[column].null_count:
+    if table.num_rows != objects or table[column].null_count:
         return None
     batch = table.to_batches()[0]
     kept = batch.select(schema.names).cast(schema) if len(schema) else None
