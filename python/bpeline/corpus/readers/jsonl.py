@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
+from numpy.typing import NDArray
 
 from .. import documents
 from ..documents import Documents, Place, Problem, Source
@@ -81,19 +82,24 @@ def kept_types(source: Source, block: memoryview) -> pa.Schema:
     return kept_schema(values, source.options)
 
 
+def ends_of_lines(content: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Where each end of a line is. Most eight bytes have none, and are looked at together: a fifth of the time."""
+    is_end = content == ord("\n")
+    size = len(content) & ~7
+    some = np.flatnonzero(is_end[:size].view(np.uint64))
+    of_some, place = np.nonzero(is_end[:size].reshape(-1, 8)[some])
+    return np.concatenate([some[of_some] * 8 + place, np.flatnonzero(is_end[size:]) + size])
+
+
 def count_objects(block: memoryview) -> tuple[int, int] | None:
     """How many lines hold an object, and how many there are; None if a line may hold something else.
 
     Each must begin with { and end with }: then no value goes on over the end of a line, since between } and { there would be a
     comma. So as many values as lines are one a line.
     """
-    data = bytes(block)
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    if data.startswith(b"{") and data.endswith((b"}\n", b"}")) and data.count(b"}\n{") == lines - 1:
-        return lines, lines
-    # Ends of lines of two characters, and blank lines.
     content = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(content == ord("\n"))
+    ends = ends_of_lines(content)
+    lines = len(ends) + int(len(content) > 0 and content[-1] != ord("\n"))
     if lines > len(ends):
         ends = np.append(ends, len(content))
     starts = np.concatenate(([0], ends[:-1] + 1))
