@@ -4,7 +4,7 @@ Each kind of input is a file of the same documents; the job makes files of ids o
 documents in memory, by turns and each with a tokenizer that has seen nothing ("first") and then with the same again
 ("later"). Figures are medians of the rounds, ratios those of the two in the same round. The shares are of the time of a first job, as the thread that encodes spends it:
 starting until the first batch is there, encoding, waiting for the reader and for the writer, ending; beside it how long the
-threads of both were busy. Nothing else may run meanwhile.
+threads of both were busy. Nothing else may run meanwhile. Before that the ids are compared.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -110,9 +111,24 @@ class Stages:
             yield item
 
 
-def seconds_of(call: Callable[[], Any]) -> float:
+def check(texts: list[str], source: Path, options: dict[str, Any], out: Path) -> None:
+    """The job's ids are those of the documents."""
+    tokenize_corpus(source, out, **options)
+    batch = bpeline.load("gpt2").encode_ragged(texts, special="text")
+    tokens = np.asarray(batch.tokens)
+    if options.get("format") == "parquet":
+        found = pq.read_table(out / "train-00000.parquet")["input_ids"].combine_chunks().flatten().to_numpy()
+    else:
+        found = np.fromfile(out / "train.bin", np.uint16)
+        tokens = np.insert(tokens, np.asarray(batch.offsets)[1:], bpeline.load("gpt2").encode(EOT)[0])
+    if not np.array_equal(found, tokens):
+        raise AssertionError(f"{source.name}: the job's ids are not those of encode_ragged")
+    shutil.rmtree(out)
+
+
+def seconds_of(call: Callable[..., Any], *arguments: Any, **options: Any) -> float:
     began = time.perf_counter()
-    result = call()
+    result = call(*arguments, **options)
     seconds = time.perf_counter() - began
     del result
     return seconds
@@ -127,17 +143,18 @@ def rounds(texts: list[str], source: Path, options: dict[str, Any], threads: int
         def work(tokenizer: Tokenizer) -> None:
             tokenize_corpus(source, out, encoding=tokenizer, threads=threads, **options)
 
+        check(texts, source, options, out)
         for _ in range(number):
             tokenizer = bpeline.load("gpt2")
             for name in ("ragged", "later ragged"):
-                found[name].append(seconds_of(lambda: tokenizer.encode_ragged(texts, threads=threads)))
+                found[name].append(seconds_of(tokenizer.encode_ragged, texts, threads=threads))
             tokenizer = bpeline.load("gpt2")
             with Stages() as stages:
                 work(tokenizer)
             found["job"].append(stages.total)
             found["shares"].append({name: seconds / stages.total for name, seconds in stages.seconds.items()})
             shutil.rmtree(out)
-            found["later job"].append(seconds_of(lambda: work(tokenizer)))
+            found["later job"].append(seconds_of(work, tokenizer))
             shutil.rmtree(out)
     return found
 

@@ -53,5 +53,12 @@ def test_the_number_of_a_bad_document_is_told(both):
         texts = pa.array([b"a", b"b", b"\xff"], pa.binary())
         with pytest.raises(ValueError, match="document 2"):
             cls.load("gpt2")._encode_documents(
-                texts, threads=1, special="text", end_of_text=EOT, place="append", if_empty=True, begun=False, open=False
+                texts,
+                threads=1,
+                special="text",
+                end_of_text=EOT,
+                place="append",
+                if_empty=True,
+                begun=False,
+                open=False,
             )

@@ -10,9 +10,10 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arrow::ArrowTokens;
 use super::encoding::Encoding;
+use super::end_of_text::{EndOfText, Place, Side};
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::strings::string;
-use super::work::{Cut, Documents, EndOfText, Place, Ragged, Side, Spans, array};
+use super::work::{Cut, Documents, Ragged, Spans, array};
 use crate::batch::{CHUNK_BYTES, last_cut};
 use crate::decode::Decoder;
 use crate::encode::{Encoder, Session};

@@ -227,8 +227,8 @@ class Core:
         last = len(lists) - 1
         tokens: list[int] = []
         offsets = [0]
-        for index, (begin, end) in enumerate(itertools.pairwise(lists._offsets.tolist())):
-            begins, ends = not (index == 0 and begun), not (index == last and open)
+        for number, (begin, end) in enumerate(itertools.pairwise(lists._offsets.tolist())):
+            begins, ends = not (number == 0 and begun), not (number == last and open)
             gets = if_empty or not begins or end > begin
             if place == "prepend" and gets and begins:
                 tokens.append(end_of_text)

@@ -16,8 +16,6 @@ from typing import Any
 from ..errors import CorpusError
 
 PART = ".part"
-SYNC_EVERY = 1 << 23
-"""Bytes after which a file that grows is synced while it is written, so that little is left to wait for at its end."""
 
 
 class Folder:
@@ -80,7 +78,7 @@ class Growing:
 
     def __init__(self, folder: Folder, name: str, length: int) -> None:
         self.folder, self.name, self.path, self.length = folder, name, folder.path / name, length
-        self._hash, self._hashed, self._synced = hashlib.sha256(), 0, -1
+        self._hash, self._hashed, self._is_synced = hashlib.sha256(), 0, False
         try:
             self._file: io.BufferedRandom = open(self.path, "r+b" if length else "w+b")  # noqa: SIM115
         except FileNotFoundError:
@@ -104,30 +102,30 @@ class Growing:
     def write(self, data: Any) -> None:
         """Write bytes, or the memory of an array, at the end."""
         data = memoryview(data).cast("B") if len(data) else b""
+        self._is_synced = False
         with self._naming():
             self._file.write(data)
         if self._hashed == self.length:
             self._hash.update(data)
             self._hashed += len(data)
         self.length += len(data)
-        if self.length - self._synced >= SYNC_EVERY:
-            self.sync()
 
     def patch(self, head: bytes) -> None:
         """Write over the beginning."""
+        self._is_synced = False
         with self._naming():
             self._file.seek(0)
             self._file.write(head)
             self._file.seek(self.length)
-        self._hash, self._hashed, self._synced = hashlib.sha256(), 0, -1
+        self._hash, self._hashed = hashlib.sha256(), 0
 
     def sync(self) -> None:
         """Make what was written last."""
-        if self._synced != self.length:
+        if not self._is_synced:
             with self._naming():
                 self._file.flush()
                 os.fsync(self._file.fileno())
-            self._synced = self.length
+            self._is_synced = True
 
     def flush(self) -> None:
         """Let others read what was written."""

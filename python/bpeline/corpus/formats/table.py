@@ -46,9 +46,9 @@ class Table(Layout):
         return {name: rows.file}
 
     def _rows(self, spool: "Spool") -> "Rows":
-        if spool.ahead is None:
-            spool.ahead = Rows(spool, self.writer)
-        return spool.ahead
+        rows: Rows = spool.ahead or Rows(spool, self.writer)
+        spool.ahead = rows
+        return rows
 
     def writer(self, file: "_Sink", fields: pa.Schema) -> Any:
         """What writes batches to a file, each as a group of rows."""

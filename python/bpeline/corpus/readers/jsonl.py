@@ -22,6 +22,8 @@ from .windows import BOM, Windows, after_last
 
 LONGEST = 2**31 - 2
 """The largest block that pyarrow's parser takes."""
+STEP = 1 << 17
+"""Bytes that are looked through at a time: what is known of them stays near the processor."""
 
 
 def read(source: Source, start: Place, windows: Windows | None = None) -> Iterator[Documents]:
@@ -83,12 +85,17 @@ def kept_types(source: Source, block: memoryview) -> pa.Schema:
 
 
 def ends_of_lines(content: NDArray[np.uint8]) -> NDArray[np.intp]:
-    """Where each end of a line is. Most eight bytes have none, and are looked at together: a fifth of the time."""
-    is_end = content == ord("\n")
-    size = len(content) & ~7
-    some = np.flatnonzero(is_end[:size].view(np.uint64))
-    of_some, place = np.nonzero(is_end[:size].reshape(-1, 8)[some])
-    return np.concatenate([some[of_some] * 8 + place, np.flatnonzero(is_end[size:]) + size])
+    """Where each end of a line is. Most eight bytes have none, so eight are looked at together first."""
+    found = [np.zeros(0, np.intp)]
+    is_end = np.zeros(STEP, bool)
+    for begin in range(0, len(content), STEP):
+        part = content[begin : begin + STEP]
+        np.equal(part, ord("\n"), out=is_end[: len(part)])
+        is_end[len(part) :] = False
+        some = np.flatnonzero(is_end.view(np.uint64) != 0)
+        of_some, place = np.nonzero(is_end.reshape(-1, 8)[some])
+        found.append(begin + some[of_some] * 8 + place)
+    return np.concatenate(found)
 
 
 def count_objects(block: memoryview) -> tuple[int, int] | None:
