@@ -30,3 +30,7 @@ class UnknownModelError(BpelineError, KeyError):
 
 class ArrowError(BpelineError, ValueError):
     """Arrow data is malformed, or a stream of it failed."""
+
+
+class TrainingError(BpelineError, ValueError):
+    """A corpus, or a setting, from which no tokenizer can be trained."""
