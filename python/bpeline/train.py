@@ -5,9 +5,10 @@ that memory follows the distinct pieces, not the corpus.
 """
 
 import os
+import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -40,7 +41,7 @@ class TrainingProgress(NamedTuple):
 
     stage: Literal["counting", "merging"]
     done: int
-    """Bytes counted, or rules learned."""
+    """Bytes counted (of a `str`, characters), or rules learned."""
     total: int | None
     """Of them, if that is known: there may be fewer rules."""
     seconds: float
@@ -104,7 +105,7 @@ class Trained(_Base):
         >>> import bpeline
         >>> tok = bpeline.Tokenizer.train(["low lower lowest", "newest"], 260, special_tokens=[])
         >>> [tok.id_to_token(id) for id in range(256, 260)]
-        ['es', 'est', 'lo', 'low']
+        ['lo', 'we', 'st', 'Ġlo']
         """
         if initial_alphabet != "bytes":
             raise TrainingError(f'initial_alphabet must be "bytes", not {initial_alphabet!r}')
@@ -143,14 +144,16 @@ class Trained(_Base):
         >>> import bpeline
         >>> tok = bpeline.load("gpt2").train_more(["Zyzzyva! "] * 9, 50260)
         >>> [tok.id_to_token(id) for id in range(50257, tok.vocab_size)]
-        ['Zy', 'zz', 'yva']
+        ['Zy', 'zzyva', 'Zyzzyva']
         """
         encoding = self.encoding
         if encoding.merges() is None:
-            raise TrainingError(f"{quote(self.name)} ranks token bytes, and pairs are learned: it cannot be trained further")
+            raise TrainingError(
+                f"{quote(encoding.name)} ranks token bytes, and pairs are learned: it cannot be trained further"
+            )
         if encoding.spec is not None or encoding.whole_pieces:
             raise TrainingError(
-                f"{quote(self.name)} does more than special tokens and one pattern: it cannot be trained further"
+                f"{quote(encoding.name)} does more than special tokens and one pattern: it cannot be trained further"
             )
         learning = _Learning(self._PieceCounts(encoding), encoding, threads, progress)
         learning.check(vocab_size, None, min_frequency, max_token_length, ties, max_memory)
@@ -176,9 +179,7 @@ def _special_tokens(special_tokens: Iterable[str]) -> list[str]:
 class _Learning:
     """One training: the counts so far, and who is told of them."""
 
-    def __init__(
-        self, counts: PieceCounts, encoding: Encoding, threads: int | None, progress: Progress | None
-    ) -> None:
+    def __init__(self, counts: PieceCounts, encoding: Encoding, threads: int | None, progress: Progress | None) -> None:
         self.counts, self.encoding = counts, encoding
         self.threads, self.progress = threads, progress
         self.bytes = 0
@@ -196,15 +197,15 @@ class _Learning:
         if not least <= index(vocab_size) <= MAX_ID + 1:
             has = "the tokens that it has" if specials is None else f"256 bytes and {specials} special tokens"
             raise TrainingError(f"vocab_size must be {least} ({has}) to {MAX_ID + 1}, not {vocab_size}")
-        least_values = {
+        ranges = {
             "min_frequency": (min_frequency, 0),
             "max_token_length": (max_token_length, 1),
             "threads": (self.threads, 1),
             "max_memory": (max_memory, 1),
         }
-        for setting, (value, least) in least_values.items():
-            if value is not None and index(value) < least:
-                raise TrainingError(f"{setting} must be at least {least}, not {value}")
+        for setting, (value, least) in ranges.items():
+            if value is not None and not least <= index(value) <= sys.maxsize:
+                raise TrainingError(f"{setting} must be {least} to {sys.maxsize}, not {value}")
         if ties not in ("tokenizers", "first-seen"):
             raise TrainingError(f'ties must be "tokenizers" or "first-seen", not {ties!r}')
 
@@ -214,9 +215,9 @@ class _Learning:
         if isinstance(items, str | bytes | bytearray | memoryview | os.PathLike):
             raise TypeError(f"items must be several texts and paths, not one {type(items).__name__}")
         began, lost, occurrences = time.perf_counter(), 0, 0
-        for first, texts in _batches(items, self.counts.cut):
-            self._add(texts, first)
-            self.bytes += sum(map(len, texts))
+        for batch in _batches(items, self.counts.cut):
+            self._add(batch)
+            self.bytes += batch.size
             if max_memory is not None:
                 # The rest is for merging.
                 pieces, times = self.counts.prune(max_memory // 3)
@@ -231,18 +232,21 @@ class _Learning:
                 stacklevel=4,
             )
         if not len(self.counts):
-            raise TrainingError(f"the corpus is empty: of its {self.bytes} bytes none are text between special tokens")
+            raise TrainingError("the corpus is empty: nothing in it is text between special tokens")
 
-    def _add(self, texts: list[Any], first: "int | _Place") -> None:
-        if isinstance(first, int):
-            self.counts.add(texts, first=first, threads=self.threads)
-            return
+    def _add(self, batch: "_Batch") -> None:
         try:
-            self.counts.add(texts, threads=self.threads)
-        except InvalidTextError as error:
-            message = str(error).removeprefix("document 0: ")
-            place = f" in the part from byte {first.at} on" if first.at else ""
-            raise InvalidTextError(f"{first.path}: {message}{place}") from None
+            self.counts.add(batch.texts, first=batch.first, threads=self.threads)
+        except InvalidTextError:
+            if batch.path is None:
+                raise
+            try:
+                batch.texts[0].decode()
+            except UnicodeDecodeError as error:
+                byte, at = error.object[error.start], batch.at + error.start
+                message = f"{batch.path}: invalid UTF-8: byte 0x{byte:02x} at offset {at}"
+                raise InvalidTextError(message) from None
+            raise
 
     # --- Merging ---
 
@@ -275,57 +279,65 @@ class _Learning:
         return rules
 
 
-class _Place(NamedTuple):
-    """Where in a file a block begins."""
+class _Batch(NamedTuple):
+    """Some texts of the corpus, or a block of a file."""
 
-    path: str
-    at: int
+    texts: list[Any]
+    size: int
+    first: int
+    """The number of the first item."""
+    path: str | None = None
+    at: int = 0
+    """Where in the file the block begins."""
 
 
-def _batches(
-    items: Iterable[Item], cut: Callable[[bytes], int]
-) -> Iterator[tuple["int | _Place", list[Any]]]:
-    """Texts, each batch with the number of its first, and blocks of files."""
+def _batches(items: Iterable[Item], cut: Callable[[bytes], int]) -> Iterator[_Batch]:
     texts: list[Any] = []
-    held, number = 0, 0
-    for number, item in enumerate(items):  # noqa: B007
+    size = 0
+    for number, item in enumerate(items):
+        first = number - len(texts)
         if isinstance(item, os.PathLike):
             if texts:
-                yield number - len(texts), texts
-            texts, held = [], 0
-            yield from _blocks(os.fspath(item), cut)
+                yield _Batch(texts, size, first)
+            texts, size = [], 0
+            for at, block in _blocks(item, cut):
+                yield _Batch([block], len(block), number, os.fspath(item), at)
             continue
         texts.append(item)
-        # What is no text is told by the backend.
-        held += 64 + (len(item) if isinstance(item, str | bytes | bytearray | memoryview) else BLOCK)
-        if held >= BLOCK:
-            yield number + 1 - len(texts), texts
-            texts, held = [], 0
+        # What is no text the backend will refuse.
+        size += len(item) if isinstance(item, Sized) else 0
+        if size + 64 * len(texts) >= BLOCK:
+            yield _Batch(texts, size, first)
+            texts, size = [], 0
     if texts:
-        yield number + 1 - len(texts), texts
+        yield _Batch(texts, size, number + 1 - len(texts))
 
 
-def _blocks(path: str, cut: Callable[[bytes], int]) -> Iterator[tuple[_Place, list[bytes]]]:
-    """A file in blocks, each cut where the pieces are those of the parts."""
+def _blocks(path: "os.PathLike[str]", cut: Callable[[bytes], int]) -> Iterator[tuple[int, bytes]]:
+    """A file in blocks, each cut where the pieces are those of the parts, and where each begins."""
     at, rest = 0, b""
     with open(path, "rb") as file:
         # Where no cut is known, more and more is read at once: all of it, in the end.
         while block := file.read(max(BLOCK, len(rest))):
             rest += block
             if length := cut(rest):
-                yield _Place(path, at), [rest[:length]]
+                yield at, rest[:length]
                 at, rest = at + length, rest[length:]
     if rest:
-        yield _Place(path, at), [rest]
+        yield at, rest
 
 
 def _with_rules(make: type[Encoding], base: Encoding, rules: list[tuple[int, int]]) -> Encoding:
     """The encoding with more rules, which make the ids from its size on."""
     specials = set(base.special_tokens.values())
-    spelled = {id: str(base.id_to_token(id)) for id in range(base.vocab_size) if id not in specials and base.token_bytes(id)}
+    spelled = {
+        id: str(base.id_to_token(id)) for id in range(base.vocab_size) if id not in specials and base.token_bytes(id)
+    }
     merges = [(spelled[left], spelled[right]) for left, right in base.merges() or []]
     for new, (left, right) in enumerate(rules, base.vocab_size):
         spelled[new] = spelled[left] + spelled[right]
         merges.append((spelled[left], spelled[right]))
     vocabulary = {token: id for id, token in spelled.items()}
-    return make.from_tokenizer_json("train", base.name, base.pattern, vocabulary, merges, base.special_tokens, False, None)
+    return make.from_tokenizer_json(
+        "train", base.name, base.pattern, vocabulary, merges, base.special_tokens, False, None
+    )
