@@ -13,6 +13,7 @@ from ._backend import ArrowTokens, backend
 from .errors import (
     ArrowError,
     BpelineError,
+    CorpusError,
     EncodingFileError,
     InvalidTextError,
     SpecialTokenError,
@@ -33,6 +34,7 @@ __all__ = [
     "ArrowError",
     "ArrowTokens",
     "BpelineError",
+    "CorpusError",
     "EncodingFileError",
     "InvalidTextError",
     "SpecialTokenError",

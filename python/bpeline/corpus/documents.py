@@ -10,7 +10,10 @@ depend on nothing but the file, so that a job that goes on from a `Place` meets 
 
 from dataclasses import dataclass
 
-import pyarrow as pa
+try:
+    import pyarrow as pa
+except ImportError as error:
+    raise ImportError(f'bpeline.corpus needs pyarrow ({error}): pip install "bpeline[corpus]"') from error
 
 BATCH_BYTES = 16_000_000
 """About how many bytes of text make a batch; a document of a file that is one text comes in parts of this size."""
@@ -28,6 +31,8 @@ class Place:
     """Where the reader goes on: a byte, a row group or a block, as the reader counts; 0 is the file's beginning."""
     part: int = 0
     """The bytes of the document numbered `document` that came in batches before; 0 but within a large text."""
+    line: int = 0
+    """The lines or rows of the file that come before `seek`, as far as the reader needs them."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Documents:
     size: int
     """Bytes of the file, as stored there, that have been read since the batch before: for the progress."""
     kept: pa.RecordBatch | None = None
-    """The columns of `--keep`, as many rows as `texts`."""
+    """The columns of `--keep`, as many rows as `texts`; None where nothing is kept, or where there are no texts."""
     open: bool = False
     """Whether the last document goes on in the next batch: its text is one of several parts, cut between characters."""
     problems: tuple["Problem", ...] = ()

@@ -1,0 +1,150 @@
+"""Finds the files of a corpus: what the user names, in order, and what lies below the folders, by name.
+
+The kind of a file goes by its suffix, without that of a compression: `.jsonl`, `.parquet` and so on as named in `KINDS`, text
+for any other that is not known to be something else. So the plan depends on names alone and is the same on every machine.
+"""
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
+
+from ..errors import CorpusError
+from .documents import Problem, ReadOptions, Source
+from .opening import COMPRESSIONS, STDIN, filesystem, is_url, stamp, zstd
+
+KINDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "csv",
+    ".tsv": "csv",
+}
+NO_TEXT = frozenset(
+    "." + suffix
+    for names in (
+        "7z br jar lz4 rar tar tgz whl zip",
+        "avi avif bmp flac gif ico jpeg jpg m4a mkv mov mp3 mp4 ogg otf png tif tiff ttf wav webm webp woff woff2",
+        "doc docx epub odt pdf ppt pptx xls xlsx",
+        "bin class dll dylib exe o pyc pyd so wasm",
+        "db gguf h5 idx msgpack npy npz onnx orc pickle pkl pt pth safetensors sqlite",
+    )
+    for suffix in names.split()
+)
+"""Suffixes of files that hold no text, or none that can be read."""
+
+
+def find(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    options: ReadOptions | None = None,
+    *,
+    kind: str | None = None,
+    skipped: Callable[[Problem], None] = lambda problem: None,
+) -> list[Source]:
+    """The files that `inputs` name: paths, folders (all that is below them, sorted by name), globs (`**` too), URLs of fsspec, and
+    `-` for standard input.
+
+    `kind` is that of all files, whatever their suffixes: "text", "lines", "jsonl", "json", "parquet", "arrow" or "csv".
+    `skipped` is told of each file below a folder or of a glob that is left out: hidden ones, and those that hold no text.
+
+    `CorpusError` for a glob or folder without files, a suffix that cannot be read, and a `kind` that is none;
+    `FileNotFoundError` for a file that is not there; `ImportError` for a library that is missing.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("b.txt", "a.jsonl.gz", "c.png"):
+    ...     (folder / name).touch()
+    >>> [(source.url.removeprefix(str(folder)), source.kind, source.compression) for source in find(folder)]
+    [('/a.jsonl.gz', 'jsonl', 'gzip'), ('/b.txt', 'text', None)]
+    """
+    if kind not in (None, "text", "lines", *KINDS.values()):
+        raise CorpusError(
+            f"no kind of file is named {kind!r}; they are: text, lines, {', '.join(sorted(set(KINDS.values())))}"
+        )
+    options = options or ReadOptions()
+    sources: list[Source] = []
+    for name in [inputs] if isinstance(inputs, str | os.PathLike) else inputs:
+        text = os.fspath(name)
+        left_out: list[Problem] = []
+        before = len(sources)
+        for url, hidden in expanded(text):
+            named = url == text
+            fault = "a hidden file or folder" if hidden else None if named and kind else no_text(url)
+            if fault is None:
+                sources.append(described(len(sources), url, options, kind))
+            elif named:
+                raise CorpusError(f"{url}: {fault}")
+            else:
+                left_out.append(Problem(url, fault))
+                skipped(left_out[-1])
+        if len(sources) == before:
+            first = f"; one of {len(left_out)} left out: {left_out[0]}" if left_out else ""
+            raise CorpusError(f"{text}: there is no file to read{first}")
+    return sources
+
+
+def no_text(url: str) -> str | None:
+    suffix, _ = suffixes(url)
+    return f"a {suffix} file cannot be read as text or a table of texts" if suffix in NO_TEXT else None
+
+
+def suffixes(url: str) -> tuple[str, str | None]:
+    """The suffix of a file's name, less that of a compression, and the compression."""
+    name = PurePath(os.path.basename(url).lower() or "-")
+    compression = COMPRESSIONS.get(name.suffix)
+    return name.with_suffix("").suffix if compression else name.suffix, compression
+
+
+def described(number: int, url: str, options: ReadOptions, kind: str | None) -> Source:
+    suffix, compression = suffixes(url)
+    if compression == "zstd":
+        zstd()  # tells now if it is missing
+    size, state = stamp(url)
+    return Source(number, url, kind or KINDS.get(suffix, "text"), compression, size, options, state)
+
+
+def expanded(text: str) -> Iterator[tuple[str, bool]]:
+    """The files of one input, and of each whether it is hidden; of a hidden folder just its name."""
+    if text == STDIN:
+        yield text, False
+    elif is_url(text):
+        yield from remote(text)
+    elif os.path.isdir(text):
+        yield from below(text)
+    elif glob.has_magic(text) and not os.path.lexists(text):
+        for path in sorted(glob.glob(text, recursive=True)):
+            if not os.path.isdir(path):
+                yield path, False
+            elif "**" not in text:  # which finds what is below by itself
+                yield from below(path)
+    else:
+        yield text, False
+
+
+def below(folder: str) -> Iterator[tuple[str, bool]]:
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name.startswith("."):
+            yield path, True
+        elif os.path.isdir(path) and not os.path.islink(path):
+            yield from below(path)
+        elif not os.path.isdir(path):
+            yield path, False
+
+
+def remote(url: str) -> Iterator[tuple[str, bool]]:
+    fs, path = filesystem(url)
+    if glob.has_magic(path) and not fs.exists(path):
+        found = [name for name in fs.glob(path) if not fs.isdir(name)]
+    elif fs.isdir(path):
+        found = fs.find(path)
+    else:
+        yield url, False
+        return
+    for name in sorted(found, key=lambda name: name.split("/")):
+        inner = name[len(path) :] if name.startswith(path) else os.path.basename(name)
+        yield fs.unstrip_protocol(name), any(part.startswith(".") for part in inner.split("/"))

@@ -1,0 +1,57 @@
+"""Reads the documents of a file, whatever its kind: see `read`."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from ...errors import CorpusError
+from ..documents import Documents, Place, Problem, Source
+from ..opening import Unusable, has_changed
+from . import json_values, jsonl, tables, text
+
+READERS = {
+    "text": text.read,
+    "lines": text.read,
+    "jsonl": jsonl.read,
+    "json": json_values.read,
+    "parquet": tables.read,
+    "arrow": tables.read,
+    "csv": tables.read,
+}
+
+
+def read(source: Source, start: Place | None = None) -> Iterator[Documents]:
+    """The documents of a file in order, from its beginning or from the place of a batch that an earlier reading gave.
+
+    From a place on, the batches are those of the earlier reading. What cannot be used raises `CorpusError` that names the file
+    and the line or row (a file that is not there or may not be read: the `OSError` that `open` raises). With
+    `on_error="skip"` it is left out and told in the `problems` of the next batch; if nothing more of the file can be used, that
+    batch has no texts. A file that is not the one of `source.stamp`, or changes while it is read, raises `CorpusError` in any case.
+    """
+    skip = source.options.on_error == "skip"
+    start = start or Place(source.number, 0)
+    begun = False
+    try:
+        unchanged(source)
+        for batch in READERS[source.kind](source, start):
+            begun = True
+            yield batch
+        unchanged(source)
+    except Unusable as bad:
+        problem = Problem(source.url, bad.message, bad.line)
+        if not skip:
+            raise CorpusError(str(problem)) from bad
+        yield nothing(bad.place or start, problem)
+    except OSError as error:
+        if begun or not skip:
+            raise
+        yield nothing(start, Problem(source.url, f"cannot be read: {(error.strerror or str(error)).lower()}"))
+
+
+def nothing(place: Place, problem: Problem) -> Documents:
+    return Documents(place, pa.array([], pa.large_string()), 0, problems=(problem,))
+
+
+def unchanged(source: Source) -> None:
+    if has_changed(source):
+        raise CorpusError(f"{source.url}: the file has changed since the job was planned")

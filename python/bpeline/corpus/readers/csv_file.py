@@ -1,0 +1,126 @@
+"""The batches of CSV files, by pyarrow's reader of streams.
+
+That reads ahead: when a row or the file turns out bad, batches before are still to come. So rows that do not fit are put in
+their places by their numbers, and a file that breaks off is read to its last whole row before that is told.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from .. import documents
+from ..documents import Place, Problem, Source
+from ..opening import STDIN, Unusable
+from .batch import Batch
+from .table_files import Table, asked, wanted
+
+LONGEST_BLOCK = 2**31 - 1
+"""As pyarrow takes it."""
+BLOCKS = 16
+"""To a batch, since pyarrow reads some thirty ahead."""
+
+
+def batches(source: Source, start: Place) -> Iterator[Batch]:
+    """Values are strings, the kept ones too: CSV has no types. A row longer than a block makes all blocks longer."""
+    size, given = max(documents.BATCH_BYTES // BLOCKS, 64), 0
+    while True:
+        try:
+            for batch in blocks(source, size):
+                if batch.end > given:
+                    batch = batch.after(given)
+                    given = batch.end
+                    if given > start.document:
+                        yield batch
+            return
+        except Unusable as error:
+            if "straddling object" not in error.message or size == LONGEST_BLOCK:
+                raise
+            size = min(4 * size, LONGEST_BLOCK)
+
+
+def blocks(source: Source, size: int) -> Iterator[Batch]:
+    bad: deque[Problem] = deque()
+
+    def misfit(row: Any) -> str:
+        message = f"expected {row.expected_columns} columns, found {row.actual_columns}"
+        bad.append(Problem(source.url, message, row.number - 1))
+        return "skip" if source.options.on_error == "skip" else "error"
+
+    with Table(source) as table:
+        if source.size == 0:
+            return
+        fault: Exception | None = None
+        held = None
+        try:
+            for rows in opened(source, table, size, misfit):
+                if held is not None:
+                    yield held
+                first = held.end if held is not None else 0
+                held = Batch(rows, first, table.read_since(), problems=among(bad, first + rows.num_rows))
+        except pa.ArrowInvalid as error:
+            fault = error
+            if bad and source.options.on_error != "skip":
+                fault = Unusable(bad[0].message, bad[0].line)
+        if table.content.failure is not None:
+            fault = table.content.failure
+            if bad:  # the last row may be half a row
+                bad.pop()
+            elif held is not None:
+                held = held.without_last()
+        if held is not None:
+            yield held
+            if bad:
+                yield Batch(held.rows.slice(0, 0), held.end, 0, problems=tuple(bad))
+        if fault is not None:
+            raise fault
+
+
+def among(bad: deque[Problem], end: int) -> tuple[Problem, ...]:
+    """Takes the rows from `bad` that lie among others, the last of which has the number `end` if none of these count."""
+    found: list[Problem] = []
+    while bad and (bad[0].line or 0) <= end + len(found):
+        found.append(bad.popleft())
+    return tuple(found)
+
+
+def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.RecordBatch]:
+    name = source.url.lower().removesuffix(".gz").removesuffix(".zst").removesuffix(".bz2").removesuffix(".xz")
+    parse = pyarrow.csv.ParseOptions(
+        delimiter="\t" if name.endswith(".tsv") else ",", newlines_in_values=True, invalid_row_handler=misfit
+    )
+    read = pyarrow.csv.ReadOptions(use_threads=False, block_size=size)
+    columns = asked(source)
+    kinds = dict.fromkeys(
+        columns, pa.binary()
+    )  # strings that are not checked; the reader of tables does that by the row
+    convert = pyarrow.csv.ConvertOptions(check_utf8=False, include_columns=columns, column_types=kinds)
+    try:
+        reader = pyarrow.csv.open_csv(table.file, read, parse, convert)
+    except pa.ArrowKeyError:
+        if source.url == STDIN:
+            raise
+        with Table(source) as again:
+            wanted(source, pyarrow.csv.open_csv(again.file, read, parse).schema.names)
+        raise
+    gathered: list[pa.RecordBatch] = []
+    try:
+        for rows in reader:
+            gathered.append(rows)
+            if sum(rows.nbytes for rows in gathered) >= documents.BATCH_BYTES:
+                yield joined(gathered)
+                gathered = []
+    except pa.ArrowInvalid:
+        if gathered:
+            yield joined(gathered)
+        raise
+    if gathered:
+        yield joined(gathered)
+
+
+def joined(gathered: list[pa.RecordBatch]) -> pa.RecordBatch:
+    names = gathered[0].schema.names
+    columns = [pa.concat_arrays([rows.column(name) for rows in gathered]).view(pa.string()) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names)

@@ -1,0 +1,131 @@
+r"""JSON lines: an object a line, the document in one of its fields.
+
+A block of lines goes through pyarrow's parser. What that refuses, or may have understood otherwise than line by line, goes
+through Python's, one line after another: so the documents are what `json.loads` makes of each line, and an error has the
+number of its line. Blank lines are no documents.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from .. import documents
+from ..documents import Documents, Place, Problem, Source
+from ..opening import Unusable
+from .rows import Rows, kept_schema, parsed
+from .windows import BOM, Windows, after_last
+
+LONGEST = 2**31 - 2
+"""The largest block that pyarrow's parser takes."""
+
+
+def read(source: Source, start: Place, windows: Windows | None = None) -> Iterator[Documents]:
+    windows = windows or Windows(source, start.seek)
+    place, schema = start, None
+    try:
+        while (block := next_block(windows)) is not None:
+            lines, used = block
+            if schema is None:
+                schema = kept_types(source, lines if start.seek == 0 else first_block(source))
+            found = quickly(lines, source, schema) or one_by_one(lines, source, schema, place.line)
+            yield Documents(place, found.texts, windows.content.read_since(), found.kept, problems=found.problems)
+            windows.take(used)
+            number = place.document + len(found.texts) + len(found.problems)
+            place = Place(source.number, number, windows.seek, line=place.line + found.lines)
+        windows.check()
+    except Unusable as bad:
+        bad.place = place
+        raise
+    finally:
+        windows.close()
+
+
+@dataclass(frozen=True)
+class Found:
+    texts: pa.Array
+    kept: pa.RecordBatch | None
+    lines: int
+    problems: tuple[Problem, ...] = ()
+
+
+def next_block(windows: Windows) -> tuple[memoryview, int] | None:
+    """Whole lines, less a byte order mark, and their bytes in the file. A line longer than a batch makes a longer block."""
+    size = documents.BATCH_BYTES
+    while True:
+        window, ends = windows.look(size)
+        used = len(window) if ends and not windows.broken else after_last(b"\n", window)
+        if used:
+            mark = len(BOM) if windows.seek == 0 and window[: len(BOM)] == BOM else 0
+            return window[mark:used], used
+        if ends:
+            return None
+        size *= 2
+
+
+def first_block(source: Source) -> memoryview:
+    windows = Windows(source)
+    block = next_block(windows)
+    windows.close()
+    return block[0] if block else memoryview(b"")
+
+
+def kept_types(source: Source, block: memoryview) -> pa.Schema:
+    values = []
+    for line in bytes(block).split(b"\n") if source.options.keep else []:
+        with suppress(Unusable):  # the line will be met again
+            values.append(parsed(line))
+    return kept_schema(values, source.options)
+
+
+def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | None:
+    """By pyarrow; None if it cannot be sure to have taken each line for one document."""
+    # Each line begins with { and ends with }: then no value goes on over the end of a line, since between } and { there would be
+    # a comma. So as many values as lines are one a line.
+    content = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(content == ord("\n"))
+    lines = len(ends) + (len(content) > 0 and content[-1] != ord("\n"))
+    if lines > len(ends):
+        ends = np.append(ends, len(content))
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    if lines == 0 or len(block) > LONGEST or (ends - starts).min() < 3 or (content[starts] != ord("{")).any():
+        return None
+    lasts = content[ends - 1]
+    if (lasts != ord("}")).any():
+        returns = lasts == ord("\r")
+        if (content[ends[returns] - 2] != ord("}")).any() or (lasts[~returns] != ord("}")).any():
+            return None
+    column = source.options.column
+    text = pa.field(column, pa.large_string())
+    fields = [text, *(field for field in schema if field.name != column)]
+    try:
+        table = pyarrow.json.read_json(
+            pa.BufferReader(pa.py_buffer(block)),
+            pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            pyarrow.json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"),
+        ).combine_chunks()
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    if table.num_rows != lines or table[column].null_count:
+        return None
+    batch = table.to_batches()[0]
+    kept = batch.select(schema.names).cast(schema) if len(schema) else None
+    return Found(batch.column(column), kept, lines)
+
+
+def one_by_one(block: memoryview, source: Source, schema: pa.Schema, before: int) -> Found:
+    rows = Rows(source, schema)
+    lines = bytes(block).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for number, line in enumerate(lines, before + 1):
+        if line and not line.isspace():
+            try:
+                rows.add(parsed(line))
+            except Unusable as bad:
+                rows.leave_out(bad, number)
+    return Found(*rows.arrays(), len(lines), tuple(rows.problems))
