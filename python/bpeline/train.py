@@ -117,7 +117,7 @@ class Trained(_Base):
         learning.check(vocab_size, len(specials), min_frequency, max_token_length, ties, max_memory)
         learning.count(items, max_memory)
         rules = learning.learn(vocab_size, min_frequency, max_token_length, ties)
-        return cls(_with_rules(cls._Encoding, base, rules), cache_bytes=cache_bytes)
+        return cls(_with_rules(cls._Encoding, base, rules, name), cache_bytes=cache_bytes)
 
     def train_more(
         self,
@@ -130,13 +130,14 @@ class Trained(_Base):
         threads: int | None = None,
         progress: Progress | None = None,
         max_memory: int | None = None,
+        name: str | None = None,
     ) -> "Self":
         """A tokenizer that has all of this one's tokens and rules, and more of them learned from `items`.
 
         The corpus is first encoded with this tokenizer; what is learned merges its tokens further and gets the ids
         from `self.vocab_size` on. So tokens and ids in use stay, though a text may have fewer of them, and training to 1,000
-        tokens and then, on the same corpus, to 2,000 is the same as training to 2,000 at once. Pattern and special
-        tokens are those of this tokenizer; the other options, warnings and errors are those of `train`.
+        tokens and then, on the same corpus, to 2,000 is the same as training to 2,000 at once. Pattern, special
+        tokens and, unless one is given, name are those of this tokenizer; the other options, warnings and errors are those of `train`.
 
         Raises `TrainingError` for a tokenizer that ranks token bytes instead of pairs (rank files), or that does more than
         special tokens and one pattern (some tokenizer.json).
@@ -159,7 +160,7 @@ class Trained(_Base):
         learning.check(vocab_size, None, min_frequency, max_token_length, ties, max_memory)
         learning.count(items, max_memory)
         rules = learning.learn(vocab_size, min_frequency, max_token_length, ties)
-        return type(self)(_with_rules(self._Encoding, encoding, rules), cache_bytes=self.cache_bytes)
+        return type(self)(_with_rules(self._Encoding, encoding, rules, name or self.name), cache_bytes=self.cache_bytes)
 
 
 def _special_tokens(special_tokens: Iterable[str]) -> list[str]:
@@ -327,7 +328,7 @@ def _blocks(path: "os.PathLike[str]", cut: Callable[[bytes], int]) -> Iterator[t
         yield at, rest
 
 
-def _with_rules(make: type[Encoding], base: Encoding, rules: list[tuple[int, int]]) -> Encoding:
+def _with_rules(make: type[Encoding], base: Encoding, rules: list[tuple[int, int]], name: str) -> Encoding:
     """The encoding with more rules, which make the ids from its size on."""
     specials = set(base.special_tokens.values())
     spelled = {
@@ -338,6 +339,4 @@ def _with_rules(make: type[Encoding], base: Encoding, rules: list[tuple[int, int
         spelled[new] = spelled[left] + spelled[right]
         merges.append((spelled[left], spelled[right]))
     vocabulary = {token: id for id, token in spelled.items()}
-    return make.from_tokenizer_json(
-        "train", base.name, base.pattern, vocabulary, merges, base.special_tokens, False, None
-    )
+    return make.from_tokenizer_json("train", name, base.pattern, vocabulary, merges, base.special_tokens, False, None)
