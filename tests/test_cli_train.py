@@ -93,7 +93,7 @@ def test_a_large_text_in_parts(bp, tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     from bpeline.corpus import inputs, readers
 
-    monkeypatch.setattr("bpeline.corpus.readers.text.BATCH_BYTES", 50)
+    monkeypatch.setattr("bpeline.corpus.documents.BATCH_BYTES", 50)
     (tmp_path / "c.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
     assert sum(batch.open for batch in readers.read(inputs.find("c.txt.gz")[0])) > 10
     result = bp("train", "c.txt.gz", "-o", "out", "--vocab-size", 262)
