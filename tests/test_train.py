@@ -92,10 +92,11 @@ def test_counts_beyond_32_bits(backend, Tokenizer):
     counts = Tokenizer._PieceCounts(encoding)
     # Modulo 2^32 the second would be the most frequent, and at 2^31 a signed one negative.
     counts.add_counts({b"ab": 2**33, b"cd": 2**32 + 7, b"ef": 2**31 + 1, b"gh": 9})
-    found = [encoding.token_bytes(left) + encoding.token_bytes(right) for left, right in counts.merges(4)]
-    assert found == [b"ab", b"cd", b"ef", b"gh"]
     counts.add_counts({b"cd": 2**33})
     assert counts.items() == [(b"ab", 2**33), (b"cd", 2**32 + 7 + 2**33), (b"ef", 2**31 + 1), (b"gh", 9)]
+    found = [encoding.token_bytes(left) + encoding.token_bytes(right) for left, right in counts.merges(4)]
+    assert found == [b"cd", b"ab", b"ef", b"gh"]
+    assert len(counts) == 0  # used up
 
 
 @given(small_texts, st.integers(0, 60), settings)

@@ -29,7 +29,7 @@ else:
 Item: TypeAlias = "Text | os.PathLike[str]"
 Ties: TypeAlias = Literal["tokenizers", "first-seen"]
 
-BLOCK = 1 << 23
+BLOCK = 1 << 21
 """Bytes of text that the backend is given at once."""
 
 ALPHABET = sorted(BYTE_TO_CHARACTER)
@@ -160,7 +160,7 @@ class Trained(_Base):
         learning.check(vocab_size, None, min_frequency, max_token_length, ties, max_memory)
         learning.count(items, max_memory)
         rules = learning.learn(vocab_size, min_frequency, max_token_length, ties)
-        return type(self)(_with_rules(self._Encoding, encoding, rules, name or self.name), cache_bytes=self.cache_bytes)
+        return type(self)(_with_rules(self._Encoding, encoding, rules, name or encoding.name), cache_bytes=self.cache_bytes)
 
 
 def _special_tokens(special_tokens: Iterable[str]) -> list[str]:

@@ -135,7 +135,7 @@ impl PieceCounts {
         py.detach(|| self.counts.all().prune(most))
     }
 
-    /// At most `most` new rules for the encoding, (left id, right id) each.
+    /// At most `most` new rules for the encoding, (left id, right id) each. The counts are used up.
     #[pyo3(signature = (most, *, min_frequency=2, max_token_length=None, ties="tokenizers", threads=None, progress=None))]
     #[expect(clippy::too_many_arguments)]
     fn merges(

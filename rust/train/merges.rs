@@ -74,8 +74,8 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// The rules that are learned from counts, (left id, right id) each; they make the ids from the encoding's size on.
-/// `progress` is told how many there are, after each.
+/// The rules that are learned from counts, (left id, right id) each; they make the ids from the encoding's size on. The counts
+/// are used up, since memory is most wanted when the queue fills. `progress` is told how many there are, after each.
 pub fn merges(
     counts: &mut PieceCounts,
     settings: &Settings,
@@ -123,9 +123,10 @@ fn pieces(counts: &mut PieceCounts, settings: &Settings, interrupt: &dyn Interru
             Ok(())
         }
     };
+    let counted = std::mem::take(counts.all());
     match settings.ties {
-        Ties::LowestIds => counts.all().each(visit)?,
-        Ties::FirstSeen => counts.all().each_in_order(visit)?,
+        Ties::LowestIds => counted.each(visit)?,
+        Ties::FirstSeen => counted.each_in_order(visit)?,
     }
     Ok(pieces)
 }

@@ -110,11 +110,14 @@ class PieceCounts:
     ) -> list[Pair]:
         """At most `most` new rules for the encoding, (left id, right id) each. They make the ids from `vocab_size` on.
 
+        The counts are used up.
+
         Fewer, if no pair is left that occurs `min_frequency` times. `progress` is told the number of rules so far.
         """
         encoding = self._encoding
         pieces = [encoding.merge_piece(piece) for piece in self._counts]
         counts = list(self._counts.values())
+        self._counts.clear()
         tokens = dict(encoding._tokens)
         rules: list[Pair] = []
 
