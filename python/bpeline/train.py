@@ -296,19 +296,18 @@ def _batches(items: Iterable[Item], cut: Callable[[bytes], int]) -> Iterator[_Ba
     texts: list[Any] = []
     size = 0
     for number, item in enumerate(items):
-        first = number - len(texts)
-        if isinstance(item, os.PathLike):
+        if type(item) is not str and isinstance(item, os.PathLike):
             if texts:
-                yield _Batch(texts, size, first)
+                yield _Batch(texts, size, number - len(texts))
             texts, size = [], 0
             for at, block in _blocks(item, cut):
                 yield _Batch([block], len(block), number, os.fspath(item), at)
             continue
         texts.append(item)
         # What is no text the backend will refuse.
-        size += len(item) if isinstance(item, Sized) else 0
+        size += len(item) if type(item) is str or isinstance(item, Sized) else 0
         if size + 64 * len(texts) >= BLOCK:
-            yield _Batch(texts, size, first)
+            yield _Batch(texts, size, number + 1 - len(texts))
             texts, size = [], 0
     if texts:
         yield _Batch(texts, size, number + 1 - len(texts))

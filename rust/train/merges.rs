@@ -4,7 +4,7 @@
 //! seen in (it may have gone from some since) and a place in a queue under the count that it had then. Counts only fall: a pair
 //! is made when the younger of its two symbols is, and in no later merge. So the front of the queue, if its count is still the one
 //! it stands under, is the most frequent pair; otherwise it goes back with its count of now. A pair that is too rare when it is
-//! made never enters.
+//! made never enters, and its number is given to another.
 //!
 //! **A merge** visits the pieces of its pair's list. The counts that it changes are of the pairs of the two symbols, and of the new
 //! one, with a neighbour: they are summed by neighbour (`pairs.rs`), so that the counts of pairs, which lie far apart, are
@@ -15,14 +15,12 @@
 //! that rule everywhere, and were merged.* So a new symbol is in no pair yet, and pairs need no look-up: they are numbered as
 //! they are made, and a symbol in a piece has its pair's number beside it.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
 use super::counts::PieceCounts;
 use super::pairs::{First, FirstPair, Neighbour, Neighbours};
 use super::pieces::{NO_PAIR, PairNumber, Pieces, Symbol};
+use super::queue::{Candidate, Queue};
 use super::{Settings, Ties};
 use crate::encoding::{Encoding, Rules, TokenId};
 use crate::error::{Error, Result, show_bytes};
@@ -34,45 +32,6 @@ const PIECES_BETWEEN_CHECKS: usize = 1 << 12;
 
 /// How far ahead in a list pieces are sent for.
 const AHEAD: usize = 12;
-
-/// A pair that may be merged.
-struct Candidate {
-    count: u64,
-    /// Of equally frequent pairs the one with the lowest is merged.
-    tie: u64,
-    pair: PairNumber,
-    left: TokenId,
-    right: TokenId,
-    /// Where in `lists` its pieces are.
-    start: u32,
-    length: u32,
-}
-
-impl Candidate {
-    fn key(&self) -> (u64, std::cmp::Reverse<u64>) {
-        (self.count, std::cmp::Reverse(self.tie))
-    }
-}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Candidate {}
 
 /// The rules that are learned from counts, (left id, right id) each; they make the ids from the encoding's size on. The counts
 /// are used up, since memory is most wanted when the queue fills. `progress` is told how many there are, after each.
@@ -137,7 +96,9 @@ struct Merging<'e> {
     pieces: Pieces,
     /// How often each pair occurs now.
     counts: Vec<u64>,
-    queue: BinaryHeap<Candidate>,
+    /// Numbers of pairs that no piece has.
+    unused: Vec<PairNumber>,
+    queue: Queue,
     /// Places of pieces.
     lists: Vec<u32>,
     /// Bytes of each token, by id.
@@ -167,7 +128,8 @@ impl<'e> Merging<'e> {
             encoding,
             pieces,
             counts: first.counts,
-            queue: BinaryHeap::new(),
+            unused: Vec::new(),
+            queue: Queue::new(settings.min_frequency),
             lists: Vec::new(),
             lengths: (0..size as TokenId).map(length).collect(),
             tokens: Vec::new(),
@@ -203,10 +165,10 @@ impl<'e> Merging<'e> {
                 }
             }
         }
-        for candidate in &mut candidates {
-            self.set_tie(candidate);
+        for mut candidate in candidates {
+            self.set_tie(&mut candidate);
+            self.queue.push(candidate);
         }
-        self.queue = candidates.into();
         Ok(())
     }
 
@@ -257,25 +219,15 @@ impl<'e> Merging<'e> {
     /// Takes the next pair to merge from the queue.
     fn most_frequent(&mut self) -> Option<Candidate> {
         loop {
-            let mut front = self.queue.peek_mut()?;
-            let count = self.counts[front.pair as usize];
-            if count < self.settings.min_frequency.max(1) {
-                PeekMut::pop(front);
-                continue;
+            let front = self.queue.pop(&self.counts)?;
+            if self.settings.ties == Ties::LowestIds {
+                return Some(front);
             }
-            if count != front.count {
-                front.count = count;
-                continue;
+            let tie = self.first_place(&front);
+            if tie == front.tie {
+                return Some(front);
             }
-            let front = PeekMut::pop(front);
-            if self.settings.ties == Ties::FirstSeen {
-                let tie = self.first_place(&front);
-                if tie != front.tie {
-                    self.queue.push(Candidate { tie, ..front });
-                    continue;
-                }
-            }
-            return Some(front);
+            self.queue.push(Candidate { tie, ..front });
         }
     }
 
@@ -310,14 +262,16 @@ impl<'e> Merging<'e> {
     /// Merges a pair in one piece.
     #[inline(always)]
     fn merge_in(&mut self, place: u32, merged: &Candidate, new: TokenId) {
-        let Merging { pieces, left, right, met, counts, .. } = self;
+        let Merging { pieces, left, right, met, counts, unused, .. } = self;
         let mut piece = pieces.at(place);
         let Some(mut from) = piece.find(merged.pair) else { return };
         let (count, length) = (piece.count, piece.len());
         let mut to = from;
         let mut number = || {
-            counts.push(0);
-            counts.len() as PairNumber - 1
+            unused.pop().unwrap_or_else(|| {
+                counts.push(0);
+                counts.len() as PairNumber - 1
+            })
         };
         let mut note = |side, (at, neighbour): (u32, &mut Neighbour)| {
             neighbour.count += count;
@@ -358,8 +312,9 @@ impl<'e> Merging<'e> {
         }
         // The one that went may be one that came.
         for neighbour in self.left.met.iter().chain(&self.right.met) {
-            let count = &mut self.counts[neighbour.old as usize];
-            *count = count.wrapping_sub(neighbour.count);
+            if let Some(count) = self.counts.get_mut(neighbour.old as usize) {
+                *count = count.wrapping_sub(neighbour.count);
+            }
         }
         let mut candidates = Vec::new();
         for right_side in [false, true] {
@@ -370,14 +325,19 @@ impl<'e> Merging<'e> {
                     let candidate = self.candidate(pair, left, right, pieces)?;
                     self.side(right_side).met[at].end = Some(candidate.start);
                     candidates.push(candidate);
+                } else {
+                    self.unused.push(pair);
                 }
             }
         }
         for (neighbour, place) in self.met.drain(..) {
             let met = if neighbour & RIGHT == 0 { &mut self.left.met } else { &mut self.right.met };
-            if let Some(end) = &mut met[(neighbour & !RIGHT) as usize].end {
+            let neighbour = &mut met[(neighbour & !RIGHT) as usize];
+            if let Some(end) = &mut neighbour.end {
                 self.lists[*end as usize] = place;
                 *end += 1;
+            } else {
+                self.pieces.at(place).forget(neighbour.new);
             }
         }
         for mut candidate in candidates {

@@ -12,6 +12,7 @@ pub mod counts;
 pub mod merges;
 mod pairs;
 mod pieces;
+mod queue;
 
 pub use counts::PieceCounts;
 

@@ -98,6 +98,14 @@ impl Piece<'_> {
         self.words.iter().position(|word| word[1] == pair)
     }
 
+    /// Takes a pair's number away.
+    #[inline(always)]
+    pub fn forget(&mut self, pair: PairNumber) {
+        for [_, number] in self.words.iter_mut().filter(|[_, number]| *number == pair) {
+            *number = NO_PAIR;
+        }
+    }
+
     pub fn shorten(self, length: usize) {
         *self.length = length as u32;
     }
