@@ -176,7 +176,12 @@ def table(rows: list[dict[str, Any]]) -> str:
         same = "–"
         if reference is not None:
             shared = len(set(tokens) & set(reference))
-            same = "yes" if tokens == reference else f"{shared:,} of {len(reference):,}, in another order"
+            if tokens == reference:
+                same = "yes"
+            elif tokens[: len(reference)] == reference:
+                same = f"yes, and {len(tokens) - len(reference)} more"
+            else:
+                same = f"{shared:,} of {len(reference):,}, in another order"
         written.append(
             f"| {row['trainer']} | {row['version']} | {row['seconds']:.2f} | {row['peak_mb']:.0f} | {len(tokens):,} | {same} |"
         )
