@@ -29,17 +29,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from benches import corpus, report
-from benches.peers import ENCODERS, FORMS, write_files
+from benches.peers import ENCODERS, FORMS, Problem, write_files
 
 REFERENCE = "tiktoken"
 CALLS = ("tiny", "short", "array", "count", "decode", "decode_array")  # of one text
 CALL_BYTES = 2_000_000
 
 Row = dict[str, Any]
-
-
-class Problem(Exception):
-    """Why an encoder has no figures."""
 
 
 # --- In an encoder's own process ---
@@ -155,6 +151,8 @@ def serve(pipe: Connection, *arguments: Any) -> None:
             pipe.send((True, getattr(work, method)(*rest)))
     except EOFError:
         pass
+    except Problem as problem:
+        pipe.send((False, str(problem)))
     except Exception as error:
         pipe.send((False, f"failed: {type(error).__name__}: {error}"))
 

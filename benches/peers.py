@@ -18,6 +18,10 @@ from typing import Any
 FORMS = ("arrays", "objects", "lists")
 
 
+class Problem(Exception):
+    """Why an encoder has no figures."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Encoder:
     """The calls of an encoder; None where it has none.
@@ -41,6 +45,7 @@ def write_files(folder: Path, encoding: str) -> None:
     """What encoders load, for an encoding called by its name or its file: those of its formats that can hold it."""
     tok = import_module("bpeline").load(encoding)
     about = {"source": encoding, "name": tok.name, "pattern": tok.pattern, "special_tokens": tok.special_tokens}
+    about["ranks_tokens"] = tok.encoding.merges() is None
     if tok.pattern == import_module("bpeline").load("gpt2").pattern:
         about["pattern"] = import_module("tiktoken_ext.openai_public").r50k_pat_str  # as tiktoken spells it for speed
     (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
@@ -48,7 +53,7 @@ def write_files(folder: Path, encoding: str) -> None:
         shutil.copy(encoding, folder / "tokenizer.json")
         return
     tok.save(folder, format="tiktoken")
-    with contextlib.suppress(ValueError):  # it ranks the bytes of tokens
+    with contextlib.suppress(ValueError):  # two special tokens share an id
         tok.save(folder, format="tokenizer.json")
 
 
@@ -71,8 +76,8 @@ def bpeline(folder: Path, threads: int) -> Encoder:
 
 
 def rank_file(folder: Path) -> str | None:
-    """Where there is no tokenizer.json."""
-    if (folder / "tokenizer.json").exists():
+    """The file of an encoding that came as ranks of token bytes."""
+    if not about(folder)["ranks_tokens"]:
         return None
     (file,) = folder.glob("*.tiktoken")
     return str(file)
@@ -122,7 +127,9 @@ def tokie(folder: Path, threads: int) -> Encoder:
 
 def tiktoken(folder: Path, threads: int) -> Encoder:
     encoding = about(folder)
-    (file,) = folder.glob("*.tiktoken")
+    file = next(folder.glob("*.tiktoken"), None)
+    if file is None:
+        raise Problem("reads rank files only")
     ranks = import_module("tiktoken.load").load_tiktoken_bpe(str(file))
     tok = import_module("tiktoken").Encoding(
         encoding["name"],

@@ -104,6 +104,21 @@ pub fn safe_cut(encoding: &Encoding, special: &Special, text: &str, near: usize)
     }
 }
 
+/// Such a byte near the end of `text`, or 0 if there is none: what comes before it can be encoded while the rest is still to come.
+///
+/// It is in the last of the endings looked at, each eight times as long as the one before, that has any.
+pub fn last_cut(encoding: &Encoding, special: &Special, text: &str) -> usize {
+    let mut ending = 1 << 12;
+    loop {
+        let near = text.len().saturating_sub(ending);
+        match safe_cut(encoding, special, text, near) {
+            Some(at) => return at,
+            None if near == 0 => return 0,
+            None => ending *= 8,
+        }
+    }
+}
+
 /// So many threads, if that is more than one and the system grants them.
 pub fn pool(threads: usize) -> Option<ThreadPool> {
     if threads < 2 {

@@ -28,15 +28,13 @@ REGEXES = [
     r"(?i:k)", r"(?<=a)b", r"(?<!a)b", r"a(?=b)", r"a(?!b)", r"\p{L}(?=\p{N})|\p{N}(?=\p{L})", r"\p{P}", r"\p{S}+",
     r"\p{^L}+", r"\P{L}+", r"\p{Lu}\p{Ll}*", r"\p{M}", r"[\p{M}\p{L}]+", r"\h+", r"a{2}", r"a{,2}b", r"a{2,}",
     r"a+?b", r"a++", r"(?:ab)+", r"(a|b)+", r"(?>a+)b", r"[a\-z]", r"[-a]", r"[a-]", r"[\]a]", r"[.]", r"\.", r"\x20", r"\x{3000}", r"\u0061", r"\t|\n",
+    r"\p{Han}", r"\p{Latin}+|\P{Common}", r"[\p{Hiragana}\p{Katakana}]+", r"\bthe\b", r"\b.", r".\B", r"\b\w+\b", r"\R", r"\H", r"[\hx]+",
+    r"[\p{Han}]+|[\p{Lu}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lo}\p{M}&&[^\p{Han}]]+", r"[a-z&&[^aeiou]]+", r"[a-m&&[c-z]b]",
     r"x{", r"(?m:.)+", r"[^\n]+", r"[ \t]+", r"[A-Za-z0-9_]+|[^A-Za-z0-9_]", r"\e|\a|\f|\v", r"the", r"gpt2",
 ]  # fmt: skip
 ODD = [
     r"(?i:st)",
-    r"\p{Han}",
-    r"\p{Latin}+",
     r"[[:alpha:]]+",
-    r"\bthe\b",
-    r"\R",
     r"\X",
     r"a{1,2}?",
     r"a*",
@@ -174,6 +172,26 @@ def post_processor(rng):
     return {"type": kind, **ends} | ({"trim_offsets": True, "add_prefix_space": True} if kind[0] == "R" else {})
 
 
+def decoder(rng):
+    """Mostly ByteLevel, and parts that leave tokens as they are; now and then one that does not."""
+    before = [
+        {"type": "Replace", "pattern": {"String": rng.choice(["\u2420", "</w>", "", "a"])}, "content": " "},
+        {"type": "Strip", "content": rng.choice("\u2420 x"), "start": rng.randint(0, 2), "stop": 0},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]
+    kind = rng.random()
+    if kind < 0.2:
+        return None
+    if kind < 0.7:
+        return BYTE_LEVEL
+    if kind < 0.98:
+        harmless = {"type": "Replace", "pattern": {"String": "\u2420"}, "content": " "}
+        return {"type": "Sequence", "decoders": [*rng.choice([[], [harmless], before[2:3]]), BYTE_LEVEL, before[3]]}
+    members = [*rng.choices([*before, BYTE_LEVEL], k=rng.randint(0, 2)), BYTE_LEVEL, rng.choice(before)]
+    return {"type": "Sequence", "decoders": members}
+
+
 def trained(rng, normalizer, pre_tokenizer):
     """The model of a vocabulary that tokenizers trains; where it cannot, of bytes alone."""
     from tokenizers import Tokenizer, pre_tokenizers, trainers
@@ -214,5 +232,5 @@ def tokenizer_json(rng):
         del model["type"]
     file["added_tokens"] = added_tokens(rng, model["vocab"])
     file["post_processor"] = post_processor(rng)
-    file["decoder"] = rng.choice([BYTE_LEVEL, None, {"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Fuse"}]}])
+    file["decoder"] = decoder(rng)
     return file | {"model": model}

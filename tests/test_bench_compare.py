@@ -305,3 +305,27 @@ def test_a_record_is_written_and_shown_in_the_readme(monkeypatch, tmp_path):
 def test_this_readme_has_the_marks():
     readme = (report.TOP / "README.md").read_text(encoding="utf-8")
     assert report.with_part(readme, "part").count("part") > 0
+
+
+# --- Files for the peers ---
+
+
+def test_a_tokenizer_json_has_no_ranks_for_tiktoken(tmp_path):
+    source = tmp_path / "other.json"
+    (tmp_path / "files").mkdir()
+    bpeline.load("gpt2").save(tmp_path / "saved", format="tokenizer.json")[0].rename(source)
+    peers.write_files(tmp_path / "files", str(source))
+    assert [path.name for path in (tmp_path / "files").glob("tokenizer.*")] == ["tokenizer.json"]
+    assert peers.rank_file(tmp_path / "files") is None
+    with pytest.raises(peers.Problem, match=r"^reads rank files only$"):
+        peers.tiktoken(tmp_path / "files", 1)
+
+
+def test_ranks_stay_a_rank_file_for_those_that_read_one(tmp_path):
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    tok = bpeline.Tokenizer.from_ranks(ranks, pattern="cl100k", special_tokens={EOT: 256})
+    tok.save(tmp_path / "ranks", format="tiktoken")
+    (tmp_path / "files").mkdir()
+    peers.write_files(tmp_path / "files", str(tmp_path / "ranks"))
+    assert (tmp_path / "files" / "tokenizer.json").exists()
+    assert peers.rank_file(tmp_path / "files") == str(tmp_path / "files" / "custom.tiktoken")

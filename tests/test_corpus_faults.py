@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
 
+import numpy as np
 import pyarrow as pa
 
 from bpeline.corpus.readers import read
@@ -157,6 +158,7 @@ WHOLE = [  # files of which nothing more can be read: file, content, options, li
     ("b.parquet", b"", {}, None, r"not valid parquet: ", ""),
     ("b.arrow", in_memory(file, table(["a", "b"]))[:-20], {}, None, r"not valid arrow: ", ""),
     ("b.arrow", in_memory(stream, table(["a", "b", "c", "d"]))[:-80], {}, None, r"not valid arrow: ", "abc"),
+    ("b.csv", b"id,w\xff\n1,2\n", {}, None, r"not valid csv: the name of a column is not UTF-8", ""),
     ("b.arrow", b"some text, but no table", {}, None, r"not valid arrow: ", ""),
     ("d.txt.gz", b"no gzip", {}, None, r"not valid gzip: not a gzipped file", ""),
     ("d.txt.zst", b"no zstd", {}, None, r"not valid zstd: ", ""),
@@ -218,6 +220,21 @@ def test_a_large_document_that_ends_too_early_is_left_out(tmp_path, suffix):
             list(read(source_of(path)))
         found, _, problems = documents_of(source_of(path, on_error="skip"))
     assert found == [] and len(problems) == 1 and problems[0].message.endswith("ends too early")
+
+
+OUTSIDE = in_memory(file, table(["first", "second"])).replace(
+    np.array([0, 5, 11], "<i4").tobytes(), np.array([0, 5, 2**30], "<i4").tobytes()
+)
+
+
+def test_arrow_whose_offsets_lead_outside(tmp_path):
+    """Which would crash the process if they were followed."""
+    path = tmp_path / "a.arrow"
+    path.write_bytes(OUTSIDE)
+    with pytest.raises(CorpusError, match=r"a\.arrow: not valid arrow: .*offset"):
+        list(read(source_of(path)))
+    found, _, problems = documents_of(source_of(path, on_error="skip"))
+    assert found == [] and len(problems) == 1
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl.gz", "a.json", "a.parquet", "a.arrow", "a.csv"])

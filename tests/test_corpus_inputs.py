@@ -175,6 +175,8 @@ def test_unknown_kind_and_class_of_the_error(folder):
         CorpusError, match="no kind of file is named 'xml'; they are: text, lines, arrow, csv"
     ) as caught:
         find(folder, kind="xml")
+    with pytest.raises(CorpusError, match="expected a separator of documents, found an empty one"):
+        find(folder, ReadOptions(separator=""))
     assert isinstance(caught.value, BpelineError) and isinstance(caught.value, ValueError)
 
 

@@ -85,6 +85,15 @@ def test_llama_calls_it_a_model(Tokenizer, tmp_path):
     assert Tokenizer.load(tmp_path, pattern="gpt2") == tok
 
 
+def test_a_model_of_sentencepiece_is_none(Tokenizer, tmp_path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(b"\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02")
+    for source in (path, tmp_path):
+        with pytest.raises(bpeline.EncodingFileError) as caught:
+            Tokenizer.load(source)
+        assert str(caught.value).startswith(f"{path}: not supported: a model of SentencePiece (sentencepiece")
+
+
 # --- Damage of any kind ---
 
 WHOLE = rank_file(BYTES | {b"ab": 256, b"abc": 257, b"##": 258}).encode()

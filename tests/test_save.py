@@ -109,10 +109,8 @@ def test_holes_do_not_fit_a_pair(Tokenizer, tmp_path):
 
 def test_token_ranks_do_not_fit_a_pair(Tokenizer, tmp_path):
     tok = Tokenizer.from_ranks(BYTE_RANKS | {b"ab": 256}, pattern="gpt2", special_tokens={"<|endoftext|>": 257})
-    for format in ("gpt2", "tokenizer.json"):
-        with pytest.raises(bpeline.EncodingFileError) as caught:
-            tok.save(tmp_path / "saved", format=format)
-        assert "tiktoken" in str(caught.value)
+    with pytest.raises(bpeline.EncodingFileError, match=r'"tiktoken" and "tokenizer.json" can hold it'):
+        tok.save(tmp_path / "saved", format="gpt2")
 
 
 def test_a_special_spelled_like_a_token_does_not_fit_a_pair(Tokenizer, tmp_path):

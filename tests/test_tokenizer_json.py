@@ -180,6 +180,39 @@ def test_splits_in_a_row_are_a_pattern(load):
     assert strings(tok, "abc") == ["a", "b", "c"]
 
 
+@pytest.mark.parity
+@pytest.mark.parametrize(
+    "regex",
+    [
+        *(r"\bthe\b", r"\b[^\s]", r".\B.", r"\w+\b", r"\b\W+\b", r"\R+", r"\R\n", r"\h+", r"\H+x?", r"[\h-]+"),
+        *(
+            r"\p{Han}+",
+            r"\P{Latin}",
+            r"[^\p{Common}\p{Thai}]+",
+            r"(?i)the|ab",
+            r"(?>\p{N}{1,3})x?",
+            r"(?>(?>a{1,2})+)b?",
+        ),
+        *(r"[\p{L}&&[^\p{Han}]]+", r"[a-z&&b-y]+", r"[\w&&[^a]]+", r"[a-z&&[c-z]x]+"),
+    ],
+)
+def test_regular_expressions_match_as_there(load, regex):
+    tokenizers = pytest.importorskip("tokenizers")
+    split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
+    tok = load(file(pre_tokenizer={"type": "Sequence", "pretokenizers": [split, NO_REGEX]}))
+    peer = tokenizers.pre_tokenizers.Split(tokenizers.Regex(regex), "removed", invert=True)
+    found = []
+    for text in (
+        "the other\r\n\nThe AB ab²the\u200cthe½ 12345x aaaa axbycz",
+        "漢字the仮名 ไทย é\x85\u2028--\v\fdeadBEEF x",
+        "the",
+        "",
+    ):
+        found += (matches := [part for part, _ in peer.pre_tokenize_str(text)])
+        assert tok.encoding.matches(text) == matches
+    assert found
+
+
 def test_a_space_in_front(load):
     tok = load(file(added=[("<x>", {})], pre_tokenizer=BYTE_LEVEL | {"add_prefix_space": True}))
     assert strings(tok, "a<x>a<x> a\n") == ["\u0120a", "<x>", "\u0120a", "<x>", "\u0120a", "\u010a"]
@@ -337,6 +370,33 @@ def without_byte():
 
 
 SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
+BYTE_FALLBACK = {"type": "ByteFallback"}
+REPLACE = {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}
+STRIP = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+
+
+def decoded(*decoders, **parts):
+    return file(**parts, decoder={"type": "Sequence", "decoders": list(decoders)})
+
+
+@pytest.mark.parametrize(
+    "decoders",
+    [
+        [BYTE_LEVEL, {"type": "Fuse"}],
+        [{"type": "Fuse"}, BYTE_LEVEL],
+        [REPLACE, BYTE_FALLBACK, STRIP, BYTE_LEVEL],
+        [{"type": "Sequence", "decoders": [REPLACE, BYTE_LEVEL]}],
+    ],
+)
+def test_decoders_that_change_no_token(load, decoders):
+    tokenizers = pytest.importorskip("tokenizers")
+    content = decoded(*decoders, added=[("<x>", {})])
+    tok, peer = load(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+    for text in ("abc <x> ab", "", " é漢\n", "<0x41>"):
+        ids = tok.encode(text)
+        assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False) == text
+    for ids in ([200], [199, 259, 256], [97]):
+        assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
 @pytest.mark.parametrize(
@@ -351,8 +411,10 @@ SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
         ({"model": {"vocab": [["a", 0.5]]}}, ['"Unigram"']),
         (
             {"model": {"type": "BPE", "vocab": {"▁a": 0}, "merges": [], "byte_fallback": True}},
-            ["byte fallback", "sentencepiece"],
+            ["SentencePiece's BPE with byte fallback", "tokenizers or sentencepiece serve it", "256 of which"],
         ),
+        (of_model(byte_fallback=True) | {"pre_tokenizer": None}, ["SentencePiece's BPE with byte fallback"]),
+        (of_model(byte_fallback=True) | {"pre_tokenizer": {"type": "Whitespace"}}, ["BPE with byte fallback"]),
         ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}, ["BPE over characters"]),
         (of_model(dropout=0.1), ["dropout", "0.1"]),
         (of_model(continuing_subword_prefix="##"), ["continuing_subword_prefix", "##"]),
@@ -366,18 +428,32 @@ SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
         (without_byte(), ["byte 0x21", '"!"']),
         (changed(pre_tokenizer=None), ["no pre-tokenizer"]),
         (changed(pre_tokenizer={"type": "Whitespace"}), ["Whitespace without ByteLevel"]),
-        (changed(pre_tokenizer={"type": "Metaspace"}), ["Metaspace"]),
+        (changed(pre_tokenizer={"type": "Metaspace"}), ["Metaspace", "sentencepiece"]),
         (changed(pre_tokenizer={"type": "Sequence", "pretokenizers": [BYTE_LEVEL, BYTE_LEVEL]}), ["second ByteLevel"]),
         (changed(normalizer={"type": "BertNormalizer"}), ["normalizer", "BertNormalizer"]),
         (changed(normalizer={"type": "Prepend", "prepend": ""}), ["repeats the first character"]),
         (changed(normalizer={"type": "Replace", "pattern": {"String": ""}, "content": "x"}), ["empty pattern"]),
         (changed(normalizer={"type": "Strip"}), ["strip_left"]),
-        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\bx"}}), ["not supported", r"\bx"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\Xx"}}), ["not supported", r"\Xx"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\b+x"}}), ["not supported", "nothing to repeat"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "[a&&]"}}), ["not supported", "an empty set"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "[!-&&a]"}}), ["not supported", "&&a]"]),
+        (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "[[:alpha:]]"}}), ["not supported", "[:alpha:"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "a*"}}), ["matches the empty text"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": r"\p{Foo}"}}), ["the class Foo"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"Regex": "(?i)st"}}), ["fold together"]),
         (changed(pre_tokenizer=SPLIT | {"pattern": {"String": "a"}, "behavior": "Odd"}), ["Odd", "Isolated"]),
-        (changed(decoder={"type": "WordPiece"}), ["decoder", "WordPiece"]),
+        (changed(decoder={"type": "WordPiece"}), ["decoder", "WordPiece", "ByteLevel"]),
+        (changed(decoder={"type": "Fuse"}), ["a decoder without ByteLevel"]),
+        (decoded(BYTE_LEVEL, BYTE_LEVEL), ["second ByteLevel"]),
+        (decoded(BYTE_LEVEL, BYTE_FALLBACK), ["ByteFallback on all of the text"]),
+        (decoded(BYTE_LEVEL, STRIP), ["decoders 1", "Strip on all of the text"]),
+        (decoded({"type": "Fuse"}, REPLACE, BYTE_LEVEL), ["Replace on all of the text"]),
+        (decoded(REPLACE | {"pattern": {"String": "bc"}}, BYTE_LEVEL), ["Replace", 'changes the token "abc"']),
+        (decoded(REPLACE | {"pattern": {"Regex": "x"}}, BYTE_LEVEL), ["a regular expression in a decoder"]),
+        (decoded(STRIP | {"stop": 1, "content": "c"}, BYTE_LEVEL), ["Strip", 'the token "c"']),
+        (decoded(BYTE_FALLBACK, BYTE_LEVEL, vocab=["<0x0a>"], merges=[]), ["ByteFallback", '"<0x0a>"']),
+        (decoded({"type": "Fuse"}, BYTE_LEVEL, added=[("< >", {})]), ["behind Fuse", '"< >"']),
         (changed(post_processor={"type": "Sequence", "processors": [TEMPLATE, TEMPLATE]}), ["two post-processors"]),
         (changed(post_processor=TEMPLATE | {"single": []}), ["the text once"]),
         (changed(post_processor={"type": "Odd"}), ["post-processor", "Odd"]),

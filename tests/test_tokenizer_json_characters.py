@@ -84,7 +84,13 @@ def test_classes(Tokenizer, backend, cutter):
     compare(Tokenizer, backend, "ab{}", cutters=[cutter, DROP_ALONE])
 
 
-@pytest.mark.parametrize("regex", [r"\w", r"[^\w\s]+", r"\W", r"\d", r"\p{M}", r"[\p{P}\p{S}]", r"(?i:[ks])", r"."])
+REGEXES = [
+    *(r"\w", r"[^\w\s]+", r"\W", r"\d", r"\p{M}", r"[\p{P}\p{S}]", r"(?i:[ks])", r".", r"b\b|\ba"),
+    *(r"[\p{Han}\p{Katakana}\p{Thai}\p{Latin}]", r"[\p{L}\p{M}&&[^\p{Han}\p{Common}\p{Arabic}]]"),
+]
+
+
+@pytest.mark.parametrize("regex", REGEXES)
 def test_regular_expressions(Tokenizer, backend, regex):
     split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Removed", "invert": False}
     compare(Tokenizer, backend, "ab{}", cutters=[split])

@@ -10,6 +10,7 @@
 
 from . import errors
 from ._backend import ArrowTokens, backend
+from .corpus import tokenize_corpus
 from .errors import (
     ArrowError,
     BpelineError,
@@ -51,4 +52,5 @@ __all__ = [
     "encodings",
     "errors",
     "load",
+    "tokenize_corpus",
 ]

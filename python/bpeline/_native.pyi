@@ -115,6 +115,7 @@ class Core:
         errors: Errors = "strict",
         add_special_tokens: bool = False,
     ) -> list[list[int]]: ...
+    def _safe_cut(self, text: Text, *, special: Special = "parse") -> int: ...
     def _encode_ragged(
         self,
         texts: Iterable[Text],

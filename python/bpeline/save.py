@@ -148,7 +148,7 @@ def _pair_merges(encoding: "Encoding", format: str) -> Iterator[tuple[str, str]]
     """The merge rules, spelled."""
     merges = encoding.merges()
     if merges is None:
-        _refuse(encoding, format, 'it ranks token bytes, not pairs; save it as "tiktoken"')
+        _refuse(encoding, format, 'it ranks token bytes, not pairs; "tiktoken" and "tokenizer.json" can hold it')
     return ((str(encoding.id_to_token(left)), str(encoding.id_to_token(right))) for left, right in merges)
 
 

@@ -72,6 +72,7 @@ def read(
             name = settings.name or path.parent.name or "custom"
             return make.from_gpt2_files(paths[0], paths[1], pattern, special_tokens, name)
         case "tiktoken":
+            _refuse_sentencepiece(path)
             return make.from_tiktoken_file(paths[0], pattern, special_tokens, settings.name or path.stem)
         case "tekken":
             ranks, own_pattern, own_special_tokens = read_tekken(paths[0])
@@ -86,6 +87,16 @@ def read(
                 raise ValueError(f"{path}: a tokenizer.json has its own pattern and special tokens")
             name = settings.name or (path.parent.name if path.name == TOKENIZER_JSON else path.stem) or "custom"
             return _of_tokenizer_json(make, files.text(paths[0], files.read(paths[0])), paths[0], name)
+
+
+def _refuse_sentencepiece(path: Path) -> None:
+    """Its models have the names of Llama 3's rank file, and begin with a message in a message of protocol buffers."""
+    with open(path, "rb") as file:
+        start = file.read(3)
+    if path.suffix == ".model" and start[:1] == start[2:] == b"\n":
+        raise EncodingFileError(
+            f"{path}: not supported: a model of SentencePiece (sentencepiece or Hugging Face tokenizers serve it)"
+        )
 
 
 class LiveTokenizer(Protocol):

@@ -172,7 +172,8 @@ class Methods(Trained, _Base):
         - "gpt2": vocab.json and merges.txt, and a bpeline.json if the pattern or the special tokens are not GPT-2's.
           `load(folder)` reads them.
         - "tokenizer.json": one file for Hugging Face tokenizers. Of an encoding that came from one, it has the same
-          normalizer, pre-tokenizer, post-processor and decoder; truncation and padding are none.
+          normalizer, pre-tokenizer, post-processor and decoder; truncation and padding are none. Where token bytes are ranked,
+          it has the merge rules that come to the same ids.
         - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens. (Text that
           the pattern does not match is dropped by tiktoken, not by bpeline.)
 

@@ -1,7 +1,7 @@
 //! Writes the character classes of both backends: `rust/unicode_tables.rs` and
 //! `python/bpeline/_reference/unicode_tables.py`.
 //!
-//! General categories and `\s` are read from regex-syntax, the parser inside fancy-regex, so that the
+//! General categories, scripts and `\s` are read from regex-syntax, the parser inside fancy-regex, so that the
 //! scanners, the general path (fancy-regex) and the reference agree on every character.
 //!
 //! ```sh
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! For Rust the classes that the scanner's rules tell apart are a two-stage table, one load per stage and 256 bytes per
-//! distinct page; for Python the categories are inclusive ranges, from which the reference builds its expressions.
+//! distinct page; for Python the categories and scripts are inclusive ranges, from which the reference builds its expressions.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,10 @@ const CATEGORIES: [&str; 25] = [
     "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
     "Sc", "Sk", "So", "Zs", "Zl", "Zp",
 ];
+
+/// The scripts that it has: those that patterns set apart.
+const SCRIPTS: [&str; 10] =
+    ["Arabic", "Common", "Cyrillic", "Greek", "Han", "Hangul", "Hiragana", "Katakana", "Latin", "Thai"];
 
 const COMMAND: &str = "cargo run --example unicode-tables";
 const PAGE: usize = 256;
@@ -199,12 +203,14 @@ fn python_file(source: &str) -> Result<String, String> {
         "\"\"\"Character classes as inclusive ranges of code points in hexadecimal, in increasing order.\"\"\"\n",
     );
     let _ = write!(text, "\n# \\s\nWHITESPACE = \"\"\"\n{}\"\"\"\n", python_ranges("    ", r"\s")?);
-    text.push_str("\n# \\p{Lu} and so on\nCATEGORIES = {\n");
-    for name in CATEGORIES {
-        let ranges = python_ranges("        ", &format!(r"\p{{{name}}}"))?;
-        let _ = write!(text, "    \"{name}\": \"\"\"\n{ranges}    \"\"\",\n");
+    for (table, names) in [("CATEGORIES", &CATEGORIES[..]), ("SCRIPTS", &SCRIPTS[..])] {
+        let _ = write!(text, "\n# \\p{{{}}} and so on\n{table} = {{\n", names[0]);
+        for name in names {
+            let ranges = python_ranges("        ", &format!(r"\p{{{name}}}"))?;
+            let _ = write!(text, "    \"{name}\": \"\"\"\n{ranges}    \"\"\",\n");
+        }
+        text.push_str("}\n");
     }
-    text.push_str("}\n");
     Ok(text)
 }
 

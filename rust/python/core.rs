@@ -13,7 +13,7 @@ use super::encoding::Encoding;
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::strings::string;
 use super::work::{Cut, Documents, Ragged, Spans, array};
-use crate::batch::CHUNK_BYTES;
+use crate::batch::{CHUNK_BYTES, last_cut};
 use crate::decode::Decoder;
 use crate::encode::{Encoder, Session};
 use crate::interrupt::Interrupt;
@@ -140,6 +140,15 @@ impl Core {
         } else {
             self.lists_of::<u32>(py, texts, threads, &options)
         }
+    }
+
+    /// A byte near the end of a text, of which more is to come, up to which its ids are settled; 0 if none is found.
+    ///
+    /// The ids of the text up to there and those of the rest, whatever it is, are those of the whole.
+    #[pyo3(signature = (text, *, special=SpecialChoice::Parse), text_signature = "($self, text, *, special='parse')")]
+    fn _safe_cut(&self, py: Python<'_>, text: &Bound<'_, PyAny>, special: SpecialChoice) -> PyResult<usize> {
+        let options = self.options(&special, OnInvalid::Strict, false)?;
+        self.on_text(py, text, &options, |text, _| Ok(last_cut(self.encoder.encoding(), &options.special, text)))
     }
 
     /// The ids of all texts in one array, and where each begins and the last ends.

@@ -128,6 +128,24 @@ class Core:
         """
         return list(self._each(_ids, texts, threads, special, errors, add_special_tokens))
 
+    def _safe_cut(self, text: Text, *, special: Special = "parse") -> int:
+        """A byte near the end of a text, of which more is to come, up to which its ids are settled; 0 if none is found.
+
+        The ids of the text up to there and those of the rest, whatever it is, are those of the whole.
+        """
+        string, encoding = _to_str(text, "strict"), self._encoding
+        self._special_token_cutter(special)  # for its errors
+        literals = () if special == "text" else tuple(encoding.special_tokens)
+        at = len(string)
+        if encoding._route is not None or encoding.pattern not in stages.PATTERNS.values():
+            return 0
+        while (at := string.rfind(" ", 1, at)) > 0:
+            # A known pattern starts a piece at a space behind a letter.
+            sides = string[at - 1 : at + 1]
+            if sides[0].isascii() and sides[0].isalpha() and not any(sides in literal for literal in literals):
+                return len(string[:at].encode())
+        return 0
+
     def _encode_ragged(
         self,
         texts: Iterable[Text],

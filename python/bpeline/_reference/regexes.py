@@ -24,7 +24,8 @@ def _words() -> dict[str, str]:
     in_set = [range_ for range_ in ranges if range_ != joiners]
     alone = sorted([*in_set, (0xB2, 0xB3), (0xB9, 0xB9), (0xBC, 0xBE)])
     words = {ONIGURUMA_WORD: alone, WORD_IN_SET: in_set}
-    negated = {f"[^{word[1:]}": complement(of) for word, of in words.items()}
+    words[r"\h"] = [(ord(first), ord(last)) for first, last in ("09", "AF", "af")]
+    negated = {r"\H" if word == r"\h" else f"[^{word[1:]}": complement(of) for word, of in words.items()}
     return {word: _raw(of) for word, of in [*words.items(), *negated.items(), (r"\w", ranges)]}
 
 

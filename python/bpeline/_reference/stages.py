@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from .unicode_tables import CATEGORIES, WHITESPACE
+from .unicode_tables import CATEGORIES, SCRIPTS, WHITESPACE
 
 # --- Stage 1: special tokens --------------------------------------------------------------------------------------
 
@@ -107,7 +107,12 @@ def _class(name: str) -> str:
     Python's own \s has U+001C to U+001F too, and `re` has no \p.
     """
     kind, category = name[1], name[3:-1]
-    tables = [WHITESPACE] if kind in "sS" else [CATEGORIES[key] for key in CATEGORIES if key.startswith(category)]
+    if kind in "sS":
+        tables = [WHITESPACE]
+    elif category in SCRIPTS:
+        tables = [SCRIPTS[category]]
+    else:
+        tables = [CATEGORIES[key] for key in CATEGORIES if key.startswith(category)]
     ranges: Ranges = sorted(itertools.chain.from_iterable(map(parse_ranges, tables)))
     if kind in "SP":
         ranges = complement(ranges)
@@ -115,18 +120,22 @@ def _class(name: str) -> str:
 
 
 # The parts of a regular expression that mean the same to Python's `re` and to the native engine, once the classes are
-# written out and `$` is `\Z`. All else is refused: \w, \d and \b follow other tables, `[a&&b]` is an intersection there.
-_CLASS = r"\\[pP]\{(?:[LMNPSZ]|" + "|".join(CATEGORIES) + r")\}|\\[sS]"
+# written out, `$` is `\Z`, and of `[a&&b]`, an intersection, the b is looked for ahead. All else is refused: \w, \d and \b
+# follow other tables.
+_CLASS = r"\\[pP]\{(?:[LMNPSZ]|" + "|".join([*CATEGORIES, *SCRIPTS]) + r")\}|\\[sS]"
 _ESCAPE = r"\\[nrtfv!-/:;=?@\[-`{-~]"
 _ONE = rf"(?:[^\\\[\]&~-]|&(?!&)|~(?!~)|{_ESCAPE})"
+# Ignoring case, Python also takes dotless and dotted I for i: without that letter the two agree.
+_CASELESS = r"[A-HJ-Za-hj-z'|\[\]]+"
+_MEMBERS = rf"-?(?:{_CLASS}|{_ONE}(?:-{_ONE})?)+-?"
 _SYNTAX = re.compile(
     "|".join(
         [
-            rf"(?P<set>\[(?:\^|(?!\^))-?(?:{_CLASS}|{_ONE}(?:-{_ONE})?)+-?\])",
+            rf"(?P<set>\[(?:\^|(?!\^)){_MEMBERS}\])",
+            rf"(?P<both>\[(?!\^){_MEMBERS}&&(?:\[(?:\^|(?!\^)){_MEMBERS}\]|(?!\^){_MEMBERS})\])",
             rf"(?P<name>{_CLASS})",
             r"(?P<end>\$)",
-            # Ignoring case, Python also takes dotless and dotted I for i: without that letter the two agree.
-            r"\(\?i:[A-HJ-Za-hj-z'|\[\]]+\)",
+            rf"\(\?i:{_CASELESS}\)",
             r"\((?!\?)|\(\?(?:s?:|[=!>]|<[=!])|\)",
             r"\{[0-9]+(?:,[0-9]*)?\}",
             _ESCAPE,
@@ -145,6 +154,8 @@ def compile_pattern(pattern: str) -> list[re.Pattern[str]]:
 
 
 def _translated(pattern: str) -> str:
+    if re.fullmatch(rf"\(\?i\){_CASELESS}", pattern):
+        pattern = f"(?i:{pattern[4:]})"
     translated = []
     position = 0
     while position < len(pattern):
@@ -152,8 +163,10 @@ def _translated(pattern: str) -> str:
         if match is None:
             raise re.error(f"the reference backend does not support {pattern[position : position + 8]}")
         part = match.group()
-        if match["set"]:
-            part = re.sub(_CLASS, lambda name: _class(name.group()), part)
+        if match["set"] or match["both"]:
+            left, both, right = re.sub(_CLASS, lambda name: _class(name.group()), part).partition("&&")
+            right = right[:-1] if right.startswith("[") else f"[{right}"
+            part = f"(?:(?={right}){left}])" if both else left
         elif match["name"]:
             part = f"[{_class(part)}]"
         elif match["end"]:
@@ -258,6 +271,23 @@ def splits(token: bytes, ids: Mapping[bytes, int]) -> Iterator[tuple[int, int]]:
         left, right = ids.get(token[:cut]), ids.get(token[cut:])
         if left is not None and right is not None:
             yield left, right
+
+
+def made_of(tokens: Mapping[int, bytes]) -> dict[int, tuple[int, int]]:
+    """By id, the two tokens that merging makes each token of where token bytes are ranked, by their ids.
+
+    These are the last two symbols of its own bytes, merged alone; no merging meets any other of its splits
+    (rust/DESIGN.md, the lemma on splits). A token of which more symbols are left is made by none, and is not in the result.
+    """
+    byte_ids = {token[0]: id for id, token in tokens.items() if len(token) == 1}
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}
+    found: dict[int, tuple[int, int]] = {}
+    for id, token in sorted(tokens.items(), key=lambda item: (len(item[1]), item[0])):
+        match merge([byte_ids[byte] for byte in token], pairs):
+            case [left, right]:
+                found[id] = (left, right)
+                pairs[left, right] = (id, id)
+    return dict(sorted(found.items()))
 
 
 # --- Decoding -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent.parent))
 
-from bpeline._reference.stages import BYTE_TO_CHARACTER, merge, unspell  # noqa: E402
+from bpeline._reference.stages import BYTE_TO_CHARACTER, made_of, unspell  # noqa: E402
 
 SHA256 = {
     "vocab.json": "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783",
@@ -83,18 +83,11 @@ def write(name: str, tokens: dict[int, bytes], first: int) -> None:
     """Writes NAME.pairs: the pairs of all tokens from the id `first` on."""
     if [tokens[id] for id in range(256)] != ALPHABET:
         raise SystemExit(f"{name}: the ids of the bytes are not those of the alphabet")
-    byte_ids = {token: id for id, token in enumerate(ALPHABET)}
-    pairs: dict[tuple[int, int], tuple[int, int]] = {}
-    found: dict[int, tuple[int, int]] = {}
-    for id, token in sorted(tokens.items(), key=lambda item: (len(item[1]), item[0])):
-        if len(token) == 1:
-            continue
-        symbols = merge([byte_ids[token[at : at + 1]] for at in range(len(token))], pairs)
-        if len(symbols) != 2 or max(symbols) >= id:
-            raise SystemExit(f"{name}: no pair of lower tokens makes {token!r}")
-        found[id] = (symbols[0], symbols[1])
-        pairs[found[id]] = (id, id)
+    found = made_of(tokens)
     ids = range(first, max(tokens) + 1)
+    for id in ids:
+        if id not in found or max(found[id]) >= id:
+            raise SystemExit(f"{name}: no pair of lower tokens makes {tokens.get(id)!r}")
     data = b"".join(symbol.to_bytes(3, "little") for id in ids for symbol in found[id])
     (HERE / f"{name}.pairs").write_bytes(data)
     print(f"{name}.pairs: {len(data):,} bytes")

@@ -24,6 +24,7 @@ from bpeline.cli.encode import encode
 from bpeline.cli.failure import Failure, complain
 from bpeline.cli.info import info
 from bpeline.cli.show import show
+from bpeline.cli.tokenize import tokenize
 from bpeline.cli.train import train
 
 
@@ -80,7 +81,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (encode, decode, count, show, info, train, compare_vocab):
+for command in (tokenize, encode, decode, count, show, info, train, compare_vocab):
     app.command()(command)
 
 

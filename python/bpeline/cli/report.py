@@ -48,9 +48,9 @@ class Report:
         self.console.print(Text.assemble((f"{label:<10}", "bold"), text))
 
     @contextmanager
-    def progress(self, verb: str, total: int, hidden: bool = False) -> Iterator[Step]:
+    def progress(self, verb: str, total: int, hidden: bool = False, step: Step | None = None) -> Iterator[Step]:
         """A bar in a terminal, a line every ten seconds elsewhere; nothing for what is done at once."""
-        step, ended = Step(verb, total), threading.Event()
+        step, ended = step or Step(verb, total), threading.Event()
         if self.quiet or hidden:
             yield step
             return

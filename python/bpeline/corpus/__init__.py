@@ -1,1 +1,5 @@
-"""From a corpus to training files: readers -> encoder -> writers, with a manifest. Needs the `corpus` extra (pyarrow, fsspec)."""
+"""From a corpus to training files: readers -> encoder -> writers, with a manifest. Needs the extra `corpus`."""
+
+from .tokenize import tokenize_corpus
+
+__all__ = ["tokenize_corpus"]

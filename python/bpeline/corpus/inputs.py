@@ -51,7 +51,7 @@ def find(
     `kind` is that of all files, whatever their suffixes: "text", "lines", "jsonl", "json", "parquet", "arrow" or "csv".
     `skipped` is told of each file below a folder or of a glob that is left out: hidden ones, and those that hold no text.
 
-    `CorpusError` for a glob or folder without files, a suffix that cannot be read, and a `kind` that is none;
+    `CorpusError` for a glob or folder without files, a suffix that cannot be read, an empty separator, and a `kind` that is none;
     `FileNotFoundError` for a file that is not there; `ImportError` for a library that is missing.
 
     >>> import pathlib, tempfile
@@ -66,6 +66,8 @@ def find(
             f"no kind of file is named {kind!r}; they are: text, lines, {', '.join(sorted(set(KINDS.values())))}"
         )
     options = options or ReadOptions()
+    if options.separator == "":
+        raise CorpusError("expected a separator of documents, found an empty one")
     sources: list[Source] = []
     for name in [inputs] if isinstance(inputs, str | os.PathLike) else inputs:
         text = os.fspath(name)

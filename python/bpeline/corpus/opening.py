@@ -82,7 +82,8 @@ class Stored(io.RawIOBase):
     def __init__(self, url: str) -> None:
         self.file: BinaryIO
         if url == STDIN:
-            self.file = sys.stdin.buffer
+            # Without the buffer's lock: a thread that waits here would hold it when Ctrl-C ends the process, which then aborts.
+            self.file = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
         elif is_url(url):
             fs, path = filesystem(url)
             self.file = fs.open(path, "rb")

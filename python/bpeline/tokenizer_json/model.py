@@ -21,6 +21,12 @@ _SERVED_BY = {
 }
 
 
+def over_characters(model: Section) -> str:
+    """What a BPE model is whose tokens are not of bytes, and what serves it."""
+    kind = "SentencePiece's BPE with byte fallback" if model.content.get("byte_fallback") else "BPE over characters"
+    return f"{kind} (Hugging Face tokenizers or sentencepiece serve it)"
+
+
 class Model(NamedTuple):
     """A vocabulary, spelled."""
 
@@ -137,10 +143,6 @@ def _fail_merge(model: Section, given: list[Any], parts: list[Any]) -> NoReturn:
 
 def _refuse_missing(model: Section, missing: list[tuple[int, str]]) -> NoReturn:
     if len(missing) > 128 or model.content.get("byte_fallback"):
-        kind = "BPE with byte fallback" if model.content.get("byte_fallback") else "BPE over characters"
-        model.refuse(
-            f"{kind}: its vocabulary is not of bytes; Hugging Face tokenizers or sentencepiece serve it "
-            f"({len(missing)} bytes have no token)"
-        )
+        model.refuse(f"{over_characters(model)}: its vocabulary is not of bytes, {len(missing)} of which have no token")
     byte, character = missing[0]
     raise EncodingFileError(f"{model.where}: the byte 0x{byte:02x} has no token, expected {shown(character)}")

@@ -5,7 +5,8 @@ import re
 from typing import Any, NamedTuple
 
 from ..errors import EncodingFileError
-from .fields import Section, shown
+from .decoder import check_decoder
+from .fields import Section
 from .model import Model, read_model
 from .text import Pieces, read_normalizers, read_pre_tokenizer
 from .tokens import Added, read_added, read_around
@@ -44,9 +45,9 @@ def read(text: str, source: str) -> Contents:
     model = read_model(file.section("model"))
     normalizers = read_normalizers(file)
     pieces = read_pre_tokenizer(file)
-    _check_decoder(file)
     around = read_around(file)
     added = read_added(file, model)
+    check_decoder(file, [*model.vocabulary, *(token for token, _ in model.inert), *(token.content for token in added)])
 
     known = {*model.vocabulary.values(), *(id for _, id in model.inert), *(token.id for token in added)}
     for id in [*around["before"], *around["after"]] if around else []:
@@ -110,17 +111,3 @@ def _spec(
         },
     }
     return json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-def _check_decoder(file: Section) -> None:
-    """Tokens are bytes, and text is those bytes: what else a decoder does is not done here."""
-    if file.content.get("decoder") is None:
-        return
-    pending = [file.section("decoder")]
-    while pending:
-        decoder = pending.pop(0)
-        kind = decoder.get("type", str)
-        if kind == "Sequence":
-            pending = decoder.sections("decoders") + pending
-        elif kind not in ("ByteLevel", "Fuse"):
-            decoder.refuse(f"the decoder {shown(kind)}; supported are ByteLevel and Fuse")

@@ -7,7 +7,8 @@ https://github.com/kkos/oniguruma/blob/master/doc/RE), each seen in `tokenizers.
 - `\\w` lacks the two zero-width joiners and, outside of a set, has the characters ² ³ ¹ ¼ ½ ¾;
 - `^` and `$` are those of lines, but `^` is not behind a newline that ends the text; `\\Z` may be before one;
 - `{1,3}+` is not possessive, it repeats; `{,3}` is `{0,3}`; `(?m)` lets the dot match newlines;
-- a brace that begins no interval is itself.
+- a brace that begins no interval is itself;
+- `\\b` is where `\\w` ends or begins, and `\\R` never matches one of two characters that end a line.
 """
 
 import re
@@ -16,41 +17,9 @@ from typing import NamedTuple, NoReturn
 
 CLASSES = frozenset(
     [
-        "L",
-        "Lu",
-        "Ll",
-        "Lt",
-        "Lm",
-        "Lo",
-        "M",
-        "Mn",
-        "Mc",
-        "Me",
-        "N",
-        "Nd",
-        "Nl",
-        "No",
-        "P",
-        "S",
-        "Sm",
-        "Sc",
-        "Sk",
-        "So",
-        "Z",
-        "Zs",
-        "C",
-        "Cc",
-        "Cf",
-        "Han",
-        "Hiragana",
-        "Katakana",
-        "Hangul",
-        "Latin",
-        "Greek",
-        "Cyrillic",
-        "Arabic",
-        "Thai",
-        "Common",
+        *("L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No"),
+        *("P", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "C", "Cc", "Cf"),
+        *("Han", "Hiragana", "Katakana", "Hangul", "Latin", "Greek", "Cyrillic", "Arabic", "Thai", "Common"),
     ]
 )
 """Those that have the same characters in both engines. (Each was compared on every character.)"""
@@ -59,12 +28,18 @@ WORD = "[\\w²³¹¼½¾&&[^\u200c\u200d]]"
 WORD_IN_SET = "[\\w&&[^\u200c\u200d]]"
 """Oniguruma's `\\w`, alone and in a set."""
 
+_AT_WORD_END = f"(?:(?<={WORD})(?!{WORD})|(?<!{WORD})(?={WORD}))"
+_AT_NO_WORD_END = f"(?:(?<={WORD})(?={WORD})|(?<!{WORD})(?!{WORD}))"
+_LINE_BREAK = r"(?>\r\n|[\n-\r" + "\x85\u2028\u2029])"
 _LINE_START, _LINE_END = r"(?:^|(?<=\n)(?!$))", r"(?=\n|$)"
 _SPECIAL = frozenset(r"\.+*?()|[]{}^$#&-~/")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b"}
 _PROPERTY = re.compile(r"[pP]\{(\^?)(\w+)\}")
 _CODE = re.compile(r"x\{([0-9a-fA-F]{1,8})\}|u([0-9a-fA-F]{4})|x([0-7][0-9a-fA-F])")
 _INTERVAL = re.compile(r"\{(\d*)(,?)(\d*)\}")
+# What stands for one character.
+_ONE = re.compile(r"\\[pP]\{\w+\}|\\.|\[(?:\\.|[^\[\]\\])+\]|[^\\\[\](){}*+?|^$]")
+_GREEDY = re.compile(rf"(?:{_ONE.pattern})(?:[*+?]|{{\d+(?:,\d*)?}})")
 _GROUP = re.compile(r"\((?:\?(?::|=|!|>|<=|<!|i:|m:|i\)|-i:))?")
 # Letters that Oniguruma folds together: ß, ﬆ, ﬀ, ﬁ and ﬂ are the same as two of them when case is ignored.
 _FOLDED_TOGETHER = re.compile(r"ss|st|ff|fi|fl", re.IGNORECASE)
@@ -102,14 +77,12 @@ def untranslate(regex: str) -> str:
     written = regex
     for theirs, ours in ((r"\w", WORD), (r"\w", WORD_IN_SET), ("$", _LINE_END), ("^", _LINE_START)):
         written = written.replace(ours, theirs)
-    # Possessive here, a repetition of a repetition there; the end of the text here, of a line there.
-    possessive = re.sub(r"(\\p\{\w+\})(\{\d+(?:,\d*)?\})\+", r"(?>\1\2)", regex)
-    possessive = re.sub(r"(?<!\\)\$", r"\\z", possessive)
-    if translate(written) == regex:
-        return written
-    again = re.sub(r"\(\?>(\\p\{\w+\}\{\d+(?:,\d*)?\})\)", r"\1+", translate(possessive))
-    if again == regex:
-        return possessive
+    # Possessive here, a repetition of a repetition there; the ends of the text here, of a line there.
+    changed = re.sub(rf"({_ONE.pattern})({{\d+(?:,\d*)?}})\+", r"(?>\1\2)", regex)
+    changed = re.sub(r"(?<!\\)\$", r"\\z", re.sub(r"(?<![\\\[])\^", r"\\A", changed))
+    for candidate in (written, changed):
+        if translate(candidate) == regex:
+            return candidate
     raise NotSupported("it is not sure how to write it")
 
 
@@ -198,7 +171,9 @@ class _Translation:
                 if quantifier != "+" or not text.endswith("}"):
                     self._refuse("a repetition repeated")
                 text = f"(?:{text})"
-            if not part.text or (part.least == 0 and part.text.startswith(("(?=", "(?!", "(?<", "(?:^|", "^", "$"))):
+            if not part.text or (
+                part.least == 0 and part.text.startswith(("(?=", "(?!", "(?<", "(?:(?<", "(?:^|", "^", "$"))
+            ):
                 self._refuse("nothing to repeat")
             text, least, quantified = text + quantifier, least * fewest, True
         if quantified:
@@ -239,6 +214,9 @@ class _Translation:
         inside, least = self._alternatives({"(?i:": True, "(?-i:": False}.get(kind, ignore_case))
         if not self._take(")"):
             self._refuse("a group without an end")
+        is_repeated = self._at < len(self._pattern) and self._pattern[self._at] in "*+?{"
+        if kind == "(?>" and not is_repeated and _GREEDY.fullmatch(inside):
+            return _Part(f"{inside}+", least)  # the same, as the patterns that are known write it
         opened = {"(": "(?:", "(?m:": "(?s:"}.get(kind, kind)
         return _Part(f"{opened}{inside})", 0 if kind in ("(?=", "(?!", "(?<=", "(?<!") else least)
 
@@ -248,6 +226,12 @@ class _Translation:
         if next_two in (r"\A", r"\z", r"\Z"):
             self._at += 2
             return _Part({r"\A": "^", r"\z": "$", r"\Z": r"(?=\n?$)"}[next_two], 0)
+        if next_two in (r"\b", r"\B"):
+            self._at += 2
+            return _Part(_AT_WORD_END if next_two == r"\b" else _AT_NO_WORD_END, 0)
+        if next_two == r"\R":
+            self._at += 2
+            return _Part(_LINE_BREAK, 1)
         shorthand = self._class(in_set=False)
         if shorthand is not None:
             return _Part(shorthand, 1)
@@ -307,11 +291,18 @@ class _Translation:
         while not self._pattern.startswith("]", self._at):
             if self._at >= len(self._pattern):
                 self._refuse("a set without an end")
-            if self._pattern.startswith(("[:", "&&"), self._at):
+            if self._pattern.startswith("[:", self._at):
                 self._refuse()
+            if self._pattern.startswith("&&", self._at):
+                if first or ignore_case or self._pattern.startswith(("-", "^", "&"), self._at + 2):
+                    self._refuse()
+                self._at += 2
+                written.append("&&")
+                first = True
+                continue
             if self._pattern.startswith("[", self._at):
                 inner = self._set(ignore_case)
-                written.append(inner if inner.startswith("[^") else inner[1:-1])
+                written.append(inner if inner.startswith("[^") or "&&" in inner else inner[1:-1])
                 first = False
                 continue
             named = self._class(in_set=True) if self._pattern[self._at] == "\\" else None
@@ -355,6 +346,8 @@ class _Translation:
         character = self._pattern[self._at]
         if character == "\\":
             return self._escaped_character()
+        if behind_dash and self._pattern.startswith("&&", self._at):
+            self._refuse()
         if (character == "-" and not (first or self._pattern.startswith("-]", self._at))) or (
             character == "-" and behind_dash
         ):

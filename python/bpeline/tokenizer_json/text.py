@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from .._reference.stages import IN_TURN, PATTERNS
 from .fields import Section, shown
+from .model import over_characters
 from .regex import NotSupported, escape, translate
 
 GPT2 = PATTERNS["gpt2"]
@@ -30,14 +31,14 @@ class Pieces(NamedTuple):
 def read_normalizers(file: Section) -> list[dict[str, Any]]:
     if file.content.get("normalizer") is None:
         return []
-    return [_normalizer(section) for section in _flat(file.section("normalizer"), "normalizers")]
+    return [_normalizer(section) for section in flat(file.section("normalizer"), "normalizers")]
 
 
-def _flat(section: Section, members: str) -> Iterator[Section]:
+def flat(section: Section, members: str) -> Iterator[Section]:
     """A section, or those of a sequence and of the sequences in it."""
     if section.content.get("type") == "Sequence":
         for member in section.sections(members):
-            yield from _flat(member, members)
+            yield from flat(member, members)
     else:
         yield section
 
@@ -79,8 +80,8 @@ def _no_name(regex: str) -> str:
 
 def read_pre_tokenizer(file: Section) -> Pieces:
     if file.content.get("pre_tokenizer") is None:
-        file.refuse("no pre-tokenizer: the text is not cut into pieces, nor is it bytes")
-    members = list(_flat(file.section("pre_tokenizer"), "pretokenizers"))
+        file.refuse(f"no pre-tokenizer: the text is not cut into pieces, nor is it bytes{_as_sentencepiece(file)}")
+    members = list(flat(file.section("pre_tokenizer"), "pretokenizers"))
     stages: list[Stage] = []
     is_bytes = prefix_space = False
     for number, section in enumerate(members):
@@ -104,10 +105,18 @@ def read_pre_tokenizer(file: Section) -> Pieces:
             stages.append({"type": "Bytes"})
     if not is_bytes:
         names = ", ".join(str(section.content.get("type")) for section in members)
-        file.refuse(f"the pre-tokenizer {names} without ByteLevel: the tokens are not of bytes")
+        file.refuse(
+            f"the pre-tokenizer {names} without ByteLevel: the tokens are not of bytes{_as_sentencepiece(file)}"
+        )
     if stages and all(map(_keeps_all, stages)):
         return Pieces(IN_TURN.join(stage["regex"] for stage in stages), None, prefix_space)
     return Pieces(None, stages, prefix_space)
+
+
+def _as_sentencepiece(file: Section) -> str:
+    """The end of a reason, for models that have the tokens for it."""
+    model = file.section("model")
+    return f": {over_characters(model)}" if model.content.get("byte_fallback") else ""
 
 
 def _keeps_all(stage: Stage) -> bool:
@@ -136,4 +145,8 @@ def _stage(section: Section, kind: str) -> Stage:
         return _regex(r"\w+|[^\w\s]+", "Removed", True)
     if kind == "WhitespaceSplit":
         return {"type": "Class", "class": "Whitespace", "behavior": "Removed"}
+    if kind == "Metaspace":
+        section.refuse(
+            'the pre-tokenizer "Metaspace", SentencePiece\'s (Hugging Face tokenizers or sentencepiece serve it)'
+        )
     section.refuse(f"the pre-tokenizer {shown(kind)}")

@@ -64,7 +64,9 @@ def blocks(source: Source, size: int) -> Iterator[Batch]:
             fault = error
             if bad and source.options.on_error != "skip":
                 fault = Unusable(bad[0].message, bad[0].line)
-        if table.content.failure is not None:
+        # After a fault it is chance whether reading ahead has met the end; where one goes on, that must not matter.
+        at_end = fault is None or "Empty CSV file" in str(fault) or source.options.on_error != "skip"
+        if table.content.failure is not None and at_end:
             fault = table.content.failure
             if bad:  # the last row may be half a row
                 bad.pop()
@@ -93,9 +95,7 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
     )
     read = pyarrow.csv.ReadOptions(use_threads=False, block_size=size)
     columns = asked(source)
-    kinds = dict.fromkeys(
-        columns, pa.binary()
-    )  # strings that are not checked; the reader of tables does that by the row
+    kinds = dict.fromkeys(columns, pa.binary())  # strings, which the reader of tables checks by the row
     convert = pyarrow.csv.ConvertOptions(check_utf8=False, include_columns=columns, column_types=kinds)
     try:
         reader = pyarrow.csv.open_csv(table.file, read, parse, convert)
@@ -105,19 +105,20 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
         with Table(source) as again:
             wanted(source, pyarrow.csv.open_csv(again.file, read, parse).schema.names)
         raise
-    gathered: list[pa.RecordBatch] = []
-    try:
-        for rows in reader:
-            gathered.append(rows)
-            if sum(rows.nbytes for rows in gathered) >= documents.BATCH_BYTES:
+    with reader:
+        gathered: list[pa.RecordBatch] = []
+        try:
+            for rows in reader:
+                gathered.append(rows)
+                if sum(rows.nbytes for rows in gathered) >= documents.BATCH_BYTES:
+                    yield joined(gathered)
+                    gathered = []
+        except pa.ArrowInvalid:
+            if gathered:
                 yield joined(gathered)
-                gathered = []
-    except pa.ArrowInvalid:
+            raise
         if gathered:
             yield joined(gathered)
-        raise
-    if gathered:
-        yield joined(gathered)
 
 
 def joined(gathered: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -60,6 +60,8 @@ class Table:
         self.content.close()
         if isinstance(error, pa.ArrowException):
             raise Unusable(f"not valid {self.kind}: {lowered(str(error).splitlines()[0])}") from error
+        if isinstance(error, UnicodeDecodeError):
+            raise Unusable(f"not valid {self.kind}: the name of a column is not UTF-8") from error
         if isinstance(error, Exception) and is_damage(error):
             raise Unusable(failure(error, self.content.compression or self.kind)) from error
 
@@ -124,6 +126,7 @@ def from_file(source: Source, table: Table, start: Place) -> Iterator[Batch]:
     first = start.line
     for index in range(start.seek, reader.num_record_batches):
         batch = reader.get_batch(index)
+        well_formed(batch, source)
         if first + batch.num_rows > start.document:
             yield Batch(batch, first, share(source, index, index + 1, reader.num_record_batches), index, first)
         first += batch.num_rows
@@ -135,6 +138,19 @@ def from_stream(source: Source, table: Table, start: Place) -> Iterator[Batch]:
     wanted(source, reader.schema.names)
     first = 0
     for batch in reader:
+        well_formed(batch, source)
         if first + batch.num_rows > start.document:
             yield Batch(batch, first, table.read_since())
         first += batch.num_rows
+
+
+def well_formed(batch: pa.RecordBatch, source: Source) -> None:
+    """Raises for offsets that lead out of the memory: a damaged file must not be the end of the process."""
+    bare = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    for name in asked(source):
+        column = batch.column(name)
+        column.validate()
+        if column.type in bare:  # bytes that are no UTF-8 are the matter of one row
+            column = column.view(bare[column.type])
+        if not pa.types.is_string_view(column.type):
+            column.validate(full=True)

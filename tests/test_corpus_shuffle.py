@@ -1,0 +1,69 @@
+"""`shuffle_seed`: a permutation that nothing stores, and the same documents in its order."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from bpeline.corpus.shuffle import permuted
+from tests import corpus_reading as reading
+from tests.corpus_jobs import Killed, contents, dying_at, run
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """A sync takes milliseconds, and here there are many."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+class TestShuffle:
+    @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 16, 17, 1000, 4097])
+    def test_permuted(self, count):
+        numbers = np.arange(count, dtype=np.uint64)
+        found = permuted(numbers, count, "seed").tolist()
+        assert sorted(found) == list(range(count))
+        assert found == [int(permuted(numbers[n : n + 1], count, "seed")[0]) for n in range(count)]
+
+    def test_permuted_looks_random(self):
+        found = permuted(np.arange(10_000, dtype=np.uint64), 10_000, "seed").astype(float)
+        assert abs(np.corrcoef(found, np.arange(10_000))[0, 1]) < 0.03
+        assert abs(np.corrcoef(found[1:], found[:-1])[0, 1]) < 0.03
+        assert np.mean(found == permuted(np.arange(10_000, dtype=np.uint64), 10_000, "other")) < 0.01
+
+    @pytest.mark.parametrize("val_fraction", [0, 0.4])
+    def test_the_same_documents_in_another_order(self, tmp_path, val_fraction):
+        inputs = [[f"document {n} " * (n % 7) for n in range(300)]]
+        run(tmp_path / "plain", inputs, format="parquet", val_fraction=val_fraction)
+        run(tmp_path / "one", inputs, format="parquet", val_fraction=val_fraction, shuffle_seed=1)
+        run(tmp_path / "two", inputs, format="parquet", val_fraction=val_fraction, shuffle_seed=2)
+        plain, one, two = (
+            [row["input_ids"] for row in reading.parquet(tmp_path / name)] for name in ("plain", "one", "two")
+        )
+        assert sorted(plain) == sorted(one) == sorted(two)
+        assert plain != one != two != plain
+        assert {path.name for path in (tmp_path / "plain").iterdir()} == {
+            path.name for path in (tmp_path / "one").iterdir()
+        }
+        made = json.loads((tmp_path / "one" / "manifest.json").read_text())
+        assert (made["documents"], made["text_bytes"]) == (300, sum(map(len, inputs[0])))
+        assert made["shards"][0]["first"] is None
+
+    def test_killed_and_resumed(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("bpeline.corpus.writer.EVERY", 0.0)
+        monkeypatch.setattr("bpeline.corpus.writer.SHARE", 0.0)
+        monkeypatch.setattr("bpeline.corpus.shuffle.RUN_TOKENS", 20)
+        options = {"format": "megatron", "val_fraction": 0.4, "shuffle_seed": 3}
+        run(tmp_path / "whole", **options)
+        for kill in range(0, 300, 7):
+            with dying_at(kill):
+                try:
+                    run(tmp_path / "broken", **options)
+                    break
+                except Killed:
+                    pass
+        else:
+            pytest.fail("never done")
+        assert contents(tmp_path / "broken") == contents(tmp_path / "whole")
