@@ -160,7 +160,9 @@ class Trained(_Base):
         learning.check(vocab_size, None, min_frequency, max_token_length, ties, max_memory)
         learning.count(items, max_memory)
         rules = learning.learn(vocab_size, min_frequency, max_token_length, ties)
-        return type(self)(_with_rules(self._Encoding, encoding, rules, name or encoding.name), cache_bytes=self.cache_bytes)
+        return type(self)(
+            _with_rules(self._Encoding, encoding, rules, name or encoding.name), cache_bytes=self.cache_bytes
+        )
 
 
 def _special_tokens(special_tokens: Iterable[str]) -> list[str]:

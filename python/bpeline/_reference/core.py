@@ -133,7 +133,7 @@ class Core:
 
         The ids of the text up to there and those of the rest, whatever it is, are those of the whole.
         """
-        string, encoding = _to_str(text, "strict"), self._encoding
+        string, encoding = to_str(text, "strict"), self._encoding
         self._special_token_cutter(special)  # for its errors
         literals = () if special == "text" else tuple(encoding.special_tokens)
         at = len(string)
