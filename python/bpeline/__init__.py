@@ -19,11 +19,13 @@ from .errors import (
     InvalidTextError,
     SpecialTokenError,
     TokenIdError,
+    TrainingError,
     UnknownModelError,
 )
 from .streaming import StreamDecoder
 from .token_batch import TokenBatch
 from .tokenizer import Tokenizer, encoding_for_model, encodings
+from .train import TrainingProgress
 
 __version__ = "0.1.0"
 
@@ -41,6 +43,8 @@ __all__ = [
     "TokenBatch",
     "TokenIdError",
     "Tokenizer",
+    "TrainingError",
+    "TrainingProgress",
     "UnknownModelError",
     "__version__",
     "backend",

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 import bpeline
+from bpeline.cli.compare_vocab import compare_vocab
 from bpeline.cli.count import count
 from bpeline.cli.decode import decode
 from bpeline.cli.encode import encode
@@ -24,6 +25,7 @@ from bpeline.cli.failure import Failure, complain
 from bpeline.cli.info import info
 from bpeline.cli.show import show
 from bpeline.cli.tokenize import tokenize
+from bpeline.cli.train import train
 
 
 @contextmanager
@@ -79,7 +81,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (tokenize, encode, decode, count, show, info):
+for command in (tokenize, encode, decode, count, show, info, train, compare_vocab):
     app.command()(command)
 
 
