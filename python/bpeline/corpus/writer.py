@@ -46,7 +46,7 @@ class Writer:
             if run.in_val is None:
                 split.write(run.source, run.numbers, run.tokens, run.ends, run.kept)
             else:
-                split.write(run.source, *_of_split(run, run.in_val if name == "val" else ~run.in_val))
+                split.write(run.source, *documents_of(run, run.in_val if name == "val" else ~run.in_val))
         for problem in run.problems:
             self._skip(problem)
         manifest = self.manifest
@@ -188,7 +188,7 @@ class Split:
         self.finished.append(spool.finish(is_only))
 
 
-def _of_split(
+def documents_of(
     run: Run, is_in: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64], pa.RecordBatch | None]:
     """The numbers, tokens, ends and columns of some documents of a run."""
