@@ -10,7 +10,7 @@
 
 from . import errors
 from ._backend import ArrowTokens, backend
-from .corpus import tokenize_corpus
+from .corpus import tokenize_corpus, verify_corpus
 from .errors import (
     ArrowError,
     BpelineError,
@@ -49,4 +49,5 @@ __all__ = [
     "errors",
     "load",
     "tokenize_corpus",
+    "verify_corpus",
 ]

@@ -1,5 +1,6 @@
 """From a corpus to training files: readers -> encoder -> writers, with a manifest. Needs the extra `corpus`."""
 
 from .tokenize import tokenize_corpus
+from .verify import verify_corpus
 
-__all__ = ["tokenize_corpus"]
+__all__ = ["tokenize_corpus", "verify_corpus"]

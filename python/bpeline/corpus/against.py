@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import CorpusError
@@ -25,8 +26,8 @@ from .output import Output, Stream
 from .plan import Plan
 from .readers import read
 from .shuffle import permuted, restored
-from .sums import Sums
 from .stored import Fault
+from .sums import Sums
 from .writer import documents_of
 
 if TYPE_CHECKING:
@@ -49,20 +50,21 @@ def compare(
     sources = _sources(output, against, checked)
     if not sources:
         return
+    seen = [[0, 0] for _ in sources]
     plan, total = output.plan_for(sources), sum(stream.documents for stream in streams)
     is_shuffled = plan.shuffle_seed is not None
     if not output.can_tell_documents and is_shuffled:
         checked["source"] = "not compared: nothing tells the documents apart, and they are shuffled"
         return
     everything = all or sample >= total or not output.can_tell_documents
-    batches = _batches(sources, tell)
+    batches = _batches(sources, seen, tell)
     if not everything:
         faults, count = _Sample(output, streams, plan, sample).compare(batches), min(sample, total)
     elif is_shuffled:
         faults, count = _shuffled(streams, plan, batches), total
     else:
         faults, count = _in_order(streams, plan, batches), total
-    found = list(faults)
+    found = list(faults) or list(_by_source(output, sources, seen))
     checked["source"] = f"{count:,} of {total:,} documents, encoded again from {len(sources):,} files of the input"
     yield from found
 
@@ -91,13 +93,19 @@ def _sources(output: Output, against: "Inputs | None", checked: dict[str, str]) 
     return output.sources
 
 
-def _batches(sources: list[Source], tell: "Callable[[Stage], None]") -> Batches:
+def _batches(sources: list[Source], seen: list[list[int]], tell: "Callable[[Stage], None]") -> Batches:
+    """All documents; `seen` gets how many each file has, and their bytes."""
     from .verify import Stage
 
     total, done = sum(source.size or 0 for source in sources), 0
     for source in sources:
         for documents in read(source, None):
-            yield replace(documents, kept=None)
+            texts = documents.texts
+            if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
+                texts = texts.cast(pa.large_string())
+            seen[source.number][0] += len(texts) - documents.open
+            seen[source.number][1] += pc.sum(pc.binary_length(texts)).as_py() or 0
+            yield replace(documents, texts=texts, kept=None)
             done += documents.size
             tell(Stage("source", done, total))
 
@@ -111,6 +119,22 @@ def _by_split(runs: Iterator[Run]) -> Iterator[tuple[str, NDArray[Any], NDArray[
         for split, is_in in (("train", ~run.in_val), ("val", run.in_val)):
             _, tokens, ends, _ = documents_of(run, is_in)
             yield split, tokens, ends
+
+
+def _by_source(output: Output, sources: list[Source], seen: list[list[int]]) -> Iterator[Fault]:
+    """Whether the manifest counts what the files have."""
+    manifest, there = output.manifest, sum(text_bytes for _, text_bytes in seen)
+    if manifest.text_bytes != there:
+        yield Fault("manifest.json", f"counts {manifest.text_bytes:,} bytes of text, the source has {there:,}")
+    if len(sources) != len(output.sources):
+        return
+    counted = [[row[0], row[2]] for row in manifest.by_source] + [[0, 0]] * (len(seen) - len(manifest.by_source))
+    for source, found, expected in zip(sources, counted, seen, strict=True):
+        if found != expected:
+            words = " with ".join((f"{found[0]:,} documents", f"{found[1]:,} bytes"))
+            yield Fault(
+                "manifest.json", f"counts {words} of {source.url}, which has {expected[0]:,} with {expected[1]:,}"
+            )
 
 
 # --- All, in order ---
@@ -166,7 +190,10 @@ class _Cursor:
             more = self.stream.tokens - self.token
             yield Fault(file, f"has {more:,} more tokens from token {at:,} on than the source gives")
         elif not self.is_lost and self.document != self.stream.documents:
-            yield Fault("manifest.json", f"counts {self.stream.documents:,} documents of {self.stream.split}, the source has {self.document:,}")
+            yield Fault(
+                "manifest.json",
+                f"counts {self.stream.documents:,} documents of {self.stream.split}, the source has {self.document:,}",
+            )
 
     def _compare_ends(self) -> Iterator[Fault]:
         """As far as they are known on both sides: one of a document without tokens may come with the next block."""
@@ -177,18 +204,25 @@ class _Cursor:
             file, at = self.stream.place(int(self._ends[bad]))
             wanted, number = at + int(self._wanted[bad] - self._ends[bad]), self._compared + bad
             self.is_lost = True
-            message = f"document {number:,} of {self.stream.split} ends at token {at:,}, expected {wanted:,} by the source"
+            message = (
+                f"document {number:,} of {self.stream.split} ends at token {at:,}, expected {wanted:,} by the source"
+            )
             yield Fault(file, message)
         self._ends, self._wanted = self._ends[count:], self._wanted[count if self._has_ends else len(self._wanted) :]
         self._compared += count
 
-    def _differs(self, tokens: NDArray[Any], found: NDArray[Any], ends: NDArray[np.int64], place: int) -> Iterator[Fault]:
+    def _differs(
+        self, tokens: NDArray[Any], found: NDArray[Any], ends: NDArray[np.int64], place: int
+    ) -> Iterator[Fault]:
         self.is_lost = True
         file, at = self.stream.place(self.token + place)
         number = self.document + int(np.searchsorted(ends, place, "right"))
         is_value = place < len(found)
         there = f"is {found[place]}" if is_value else "is missing"
-        yield Fault(file, f"token {at:,}, of document {number:,} of {self.stream.split}, {there}, expected {tokens[place]} by the source")
+        yield Fault(
+            file,
+            f"token {at:,}, of document {number:,} of {self.stream.split}, {there}, expected {tokens[place]} by the source",
+        )
 
 
 # --- All, in another order ---
@@ -205,11 +239,17 @@ def _shuffled(streams: list[Stream], plan: Plan, batches: Batches) -> Iterator[F
     for stream in streams:
         there, wanted = sides[stream.split]
         if wanted.seen != stream.documents:
-            yield Fault("manifest.json", f"counts {stream.documents:,} documents of {stream.split}, the source has {wanted.seen:,}")
+            yield Fault(
+                "manifest.json",
+                f"counts {stream.documents:,} documents of {stream.split}, the source has {wanted.seen:,}",
+            )
             continue
         for bucket in np.flatnonzero(there.sums != wanted.sums)[:3]:
             first, last = there.range_of(int(bucket))
-            yield Fault(stream.shards[0].main, f"of the documents {first:,} to {last:,} of {stream.split} one at least is not that of the source")
+            yield Fault(
+                stream.place(0)[0],
+                f"of the documents {first:,} to {last:,} of {stream.split} one at least is not that of the source",
+            )
 
 
 # --- A sample ---
@@ -256,7 +296,10 @@ class _Sample:
                     index, offset, is_bad = index + 1, 0, False
         for split, count in self._counts.items():
             if count != self._streams[split].documents:
-                yield Fault("manifest.json", f"counts {self._streams[split].documents:,} documents of {split}, the source has {count:,}")
+                yield Fault(
+                    "manifest.json",
+                    f"counts {self._streams[split].documents:,} documents of {split}, the source has {count:,}",
+                )
 
     def _document(self, index: int, offset: int, tokens: NDArray[Any], is_end: bool) -> Iterator[Fault]:
         """Compare a part of a document, from a token on."""
@@ -285,8 +328,13 @@ class _Sample:
             ids = ids[1:]
         found = plan.tokenizer.decode_bytes(ids)
         if found != text:
-            at = next((n for n, (a, b) in enumerate(zip(found, text, strict=False)) if a != b), min(len(found), len(text)))
-            yield Fault(file, f"token {place[1]:,}, {where}: decodes to {found[at : at + 20]!r} at byte {at:,}, expected {text[at : at + 20]!r}")
+            at = next(
+                (n for n, (a, b) in enumerate(zip(found, text, strict=False)) if a != b), min(len(found), len(text))
+            )
+            yield Fault(
+                file,
+                f"token {place[1]:,}, {where}: decodes to {found[at : at + 20]!r} at byte {at:,}, expected {text[at : at + 20]!r}",
+            )
 
     def _find(self, stream: Stream, places: NDArray[np.int64]) -> None:
         """Where the documents of the sample are."""
@@ -341,7 +389,9 @@ def _long_enough(batches: Batches) -> Batches:
     for documents in batches:
         if held is not None:
             joined = held.texts[-1].as_py() + documents.texts[0].as_py()
-            texts = pa.concat_arrays([_large(held.texts[:-1]), pa.array([joined], pa.large_string()), _large(documents.texts[1:])])
+            texts = pa.concat_arrays(
+                [_large(held.texts[:-1]), pa.array([joined], pa.large_string()), _large(documents.texts[1:])]
+            )
             documents = replace(held, texts=texts, open=documents.open, size=held.size + documents.size)
             held = None
         if documents.open and len(documents.texts[-1].as_buffer()) < encoding.HASHED and documents.place.part == 0:

@@ -1,16 +1,26 @@
 """Checks the ids of an output: each one is of the vocabulary, and end-of-text is where the rule wants it."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..tokenizer import Methods
 from .output import Block, Output, Stream
 from .stored import Fault
 
 if TYPE_CHECKING:
     from .stored import Stored
+
+
+@lru_cache(maxsize=4)
+def known_ids(tokenizer: Methods) -> NDArray[np.bool_]:
+    """Of each id up to the highest one whether it is a token."""
+    known = np.array([tokenizer.encoding.token_bytes(id) is not None for id in range(tokenizer.vocab_size)])
+    known[list(tokenizer.special_tokens.values())] = True
+    return known
 
 
 class Checker:
@@ -20,8 +30,7 @@ class Checker:
         self.tokens = self.documents = 0
         self._output, tokenizer = output, output.tokenizer
         self._vocab_size = tokenizer.vocab_size
-        known = np.array([tokenizer.encoding.token_bytes(id) is not None for id in range(self._vocab_size)])
-        known[[id for id in tokenizer.special_tokens.values() if id < self._vocab_size]] = True
+        known = known_ids(tokenizer)
         self._known = None if known.all() else known
         eot = output.asked["eot"]
         self._rule, self._eot = eot["rule"], eot["id"]
@@ -60,11 +69,15 @@ class Checker:
         low, high = int(ids.min()), int(ids.max())
         if low < 0 or high >= self._vocab_size:
             place = int(np.argmax((ids < 0) | (ids >= self._vocab_size)))
-            message = f"token {block.begin + place:,} is {ids[place]}, expected an id from 0 to {self._vocab_size - 1:,}"
+            message = (
+                f"token {block.begin + place:,} is {ids[place]}, expected an id from 0 to {self._vocab_size - 1:,}"
+            )
             yield from self._once(file, "range", message)
         elif self._known is not None and not self._known[ids].all():
             place = int(np.argmax(~self._known[ids]))
-            message = f"token {block.begin + place:,} is {ids[place]}, an id that {self._output.tokenizer.name} does not use"
+            message = (
+                f"token {block.begin + place:,} is {ids[place]}, an id that {self._output.tokenizer.name} does not use"
+            )
             yield from self._once(file, "hole", message)
 
     def _edges(self, ids: NDArray[Any], block: Block, file: str) -> Iterator[Fault]:

@@ -17,7 +17,7 @@ from ..errors import BpelineError, CorpusError
 from ..tokenizer import Methods, Tokenizer
 from .documents import ReadOptions, Source
 from .formats import FORMATS, Names
-from .manifest import Manifest, Shard
+from .manifest import NAME, Manifest, Shard
 from .plan import Plan, make
 from .stored import KINDS_OF_STORED, Facts, Stored, Table
 
@@ -48,7 +48,9 @@ class Stream:
     @property
     def tells_documents(self) -> bool:
         """Whether blocks have the ends of documents."""
-        return self._eot is not None or all(isinstance(stored, Table) or stored.ends(0) is not None for stored in self.shards)
+        return self._eot is not None or all(
+            isinstance(stored, Table) or stored.ends(0) is not None for stored in self.shards
+        )
 
     @property
     def documents(self) -> int:
@@ -62,6 +64,8 @@ class Stream:
 
     def place(self, token: int) -> tuple[str, int]:
         """The file of a token, and its number there."""
+        if not self.shards:
+            return NAME, token
         number = int(np.searchsorted(self._begins, token, "right")) - 1
         number = min(number, len(self.shards) - 1)
         return self.shards[number].main, token - int(self._begins[number])
@@ -149,11 +153,15 @@ class Output:
         try:
             self.names = Names(self.asked["name"], self.asked["val_fraction"] > 0)
             self.layout, self.rule = FORMATS[self.asked["format"]], self.asked["eot"]["rule"]
+            if self.asked["dtype"] not in ("uint16", self.layout.wide().name):
+                raise CorpusError(
+                    f"{self.folder / NAME}: ids are of type {self.asked['dtype']}, expected uint16 or {self.layout.wide().name}"
+                )
             kept, name = tuple(self.asked["read"]["keep"]), self.asked["encoding"]["name"]
             self.facts = Facts(self.folder, self.layout, self.names, np.dtype(self.asked["dtype"]), name, kept)
             self.sources = self._sources()
         except (KeyError, TypeError) as error:
-            raise CorpusError(f"{self.folder / 'manifest.json'}: the plan is damaged: {error!r}") from None
+            raise CorpusError(f"{self.folder / NAME}: the plan is damaged: {error!r}") from None
 
     @cached_property
     def tokenizer(self) -> Methods:
@@ -163,7 +171,9 @@ class Output:
         try:
             found = source if isinstance(source, Methods) else Tokenizer.load(source)
         except (BpelineError, OSError) as error:
-            raise CorpusError(f"{self.folder}: its encoding cannot be loaded ({error}); name it by --encoding") from None
+            raise CorpusError(
+                f"{self.folder}: its encoding cannot be loaded ({error}); name it by --encoding"
+            ) from None
         if found.encoding.fingerprint.hex() != asked["sha256"]:
             is_given = "given" if self._encoding else f"that {asked['load']} names"
             raise CorpusError(

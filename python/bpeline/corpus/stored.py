@@ -54,7 +54,9 @@ class Stored:
     def __init__(self, facts: Facts, shard: Shard, split: str) -> None:
         self.facts, self.shard = facts, shard
         finals = facts.layout.finals(facts.names, split, shard.number)
-        self.names = {kind: next((name for name in some if name in shard.files), some[0]) for kind, some in finals.items()}
+        self.names = {
+            kind: next((name for name in some if name in shard.files), some[0]) for kind, some in finals.items()
+        }
 
     def path(self, kind: str) -> Path:
         """The file of that kind."""
@@ -73,7 +75,9 @@ class Stored:
     def read(self, begin: int, end: int) -> NDArray[Any]:
         """The ids from one token to another."""
         dtype = self.facts.dtype
-        return np.fromfile(self.path("ids"), dtype, end - begin, offset=self.facts.layout.header + begin * dtype.itemsize)
+        return np.fromfile(
+            self.path("ids"), dtype, end - begin, offset=self.facts.layout.header + begin * dtype.itemsize
+        )
 
     def ends(self, first: int) -> NDArray[np.int64] | None:
         """Where some documents from the first on end, in tokens, at most CHUNK; None if the files do not tell."""
@@ -92,7 +96,9 @@ class Stored:
         if found != expected:
             place = next((n for n, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), len(found))
             some, wanted = found[place : place + 4].hex(" "), expected[place : place + 4].hex(" ")
-            yield Fault(self.names[kind], f"byte {place} of the header is {some or 'missing'}, expected {wanted} ({words})")
+            yield Fault(
+                self.names[kind], f"byte {place} of the header is {some or 'missing'}, expected {wanted} ({words})"
+            )
 
     def _ordered(self, kind: str, noun: str) -> Iterator[Fault]:
         """Whether the ends only rise, up to the number of tokens."""
@@ -214,10 +220,15 @@ class Megatron(Stored):
             offset = 34 + 12 * sequences + 8 * first
             numbers = np.fromfile(self.path("idx"), "<i8", min(CHUNK, count - first), offset=offset)
             steps = np.diff(numbers, prepend=before)
-            wrong = (steps < 0) | (steps > 1) if first else np.append(numbers[:1] != 0, (steps[1:] < 0) | (steps[1:] > 1))
+            wrong = (
+                (steps < 0) | (steps > 1) if first else np.append(numbers[:1] != 0, (steps[1:] < 0) | (steps[1:] > 1))
+            )
             if wrong.any():
                 bad = int(np.argmax(wrong))
-                yield Fault(name, f"document {first + bad:,} begins at sequence {numbers[bad]:,}, expected one more at most than the one before it")
+                yield Fault(
+                    name,
+                    f"document {first + bad:,} begins at sequence {numbers[bad]:,}, expected one more at most than the one before it",
+                )
                 return
             before = int(numbers[-1])
         if before != sequences:

@@ -5,10 +5,10 @@ equal sums; others give equal ones by a chance of 2^-64. Memory is that of the s
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing import Any
 
 from .shuffle import mixed
 

@@ -7,17 +7,15 @@ stage streams; what a stage finds damaged the next one leaves alone.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from ..errors import CorpusError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..tokenizer import Methods
     from .output import Output, Stream
-    from .stored import Fault, Stored
+    from .stored import Fault
     from .tokenize import Inputs
 
 SAMPLE = 1000
@@ -148,8 +146,11 @@ def _sums(output: "Output") -> Iterator[str]:
     """What is wrong with the numbers of the manifest, among themselves."""
     manifest = output.manifest
     if not manifest.finished:
-        yield from ()
         return
+    for index, name in enumerate(("documents", "tokens", "text_bytes")):
+        by_source = sum(row[index] for row in manifest.by_source)
+        if by_source != getattr(manifest, name):
+            yield f"counts {getattr(manifest, name):,} {name}, and {by_source:,} of all inputs together"
     for name in ("documents", "tokens"):
         total, parts = getattr(manifest, name), sum(getattr(shard, name) for shard in manifest.shards)
         if total != parts:
@@ -157,10 +158,13 @@ def _sums(output: "Output") -> Iterator[str]:
     vocab_size = output.asked["encoding"]["vocab_size"]
     if vocab_size != output.tokenizer.vocab_size:
         yield f"gives the encoding {vocab_size:,} ids, expected {output.tokenizer.vocab_size:,}"
-    marks = [(shard.split, shard.number, shard.first, shard.last) for shard in manifest.shards if shard.first]
-    for split, number, first, last in marks:
-        if not first or not last or first > last or last[0] >= len(output.sources):
-            yield f"says that {split} shard {number} has the documents from {first} to {last}"
+    for stream in output.streams():
+        before = [0, 0]
+        for shard in (stored.shard for stored in stream.shards if stored.shard.first):
+            first, last = shard.first or [], shard.last or []
+            if not before <= first <= last or last[0] >= len(output.sources):
+                yield f"says that {stream.split} shard {shard.number} has the documents from {first} to {last}, after {before}"
+            before = last
 
 
 def _names(output: "Output") -> "Iterator[Fault]":
@@ -172,12 +176,17 @@ def _names(output: "Output") -> "Iterator[Fault]":
         for number, stored in enumerate(stream.shards):
             shard = stored.shard
             if shard.number != number:
-                yield Fault("manifest.json", f"has no {stream.split} shard {number}, and one of the number {shard.number}")
+                yield Fault(
+                    "manifest.json", f"has no {stream.split} shard {number}, and one of the number {shard.number}"
+                )
                 break
             finals = layout.finals(names, stream.split, number)
             if len(shard.files) != len(finals) or any(name not in sum(finals.values(), []) for name in shard.files):
                 wanted = ", ".join(" or ".join(some) for some in finals.values())
-                yield Fault("manifest.json", f"lists {', '.join(shard.files)} for {stream.split} shard {number}, expected {wanted}")
+                yield Fault(
+                    "manifest.json",
+                    f"lists {', '.join(shard.files)} for {stream.split} shard {number}, expected {wanted}",
+                )
         if output.manifest.finished and not stream.shards:
             yield Fault("manifest.json", f"lists no {stream.split} shard")
 

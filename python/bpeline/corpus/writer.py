@@ -53,6 +53,11 @@ class Writer:
         manifest.documents += len(run.ends)
         manifest.tokens += len(run)
         manifest.text_bytes += run.text_bytes
+        if run.source is not None:
+            sums = manifest.by_source
+            sums += [[0, 0, 0] for _ in range(run.source + 1 - len(sums))]
+            counts = zip(sums[run.source], (len(run.ends), len(run), run.text_bytes), strict=True)
+            sums[run.source] = [before + more for before, more in counts]
         self._after = run.after
         if any(split.finished for split in self._splits.values()) or time.monotonic() >= self._due:
             self.checkpoint()
