@@ -1,5 +1,6 @@
 """`bpeline.verify_corpus` and `bpeline verify`: what is intact passes, whatever is changed is found, and named."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -401,11 +402,11 @@ class TestSource:
             verify_corpus(out, encoding="cl100k_base")
         assert verify_corpus(out, encoding=bpeline.load("gpt2")).ok
         edit(out, put("plan", "encoding", "load", "no-such-encoding"))
-        with pytest.raises(bpeline.CorpusError, match="its encoding cannot be loaded .* name it by --encoding"):
+        with pytest.raises(bpeline.CorpusError, match=r"its encoding cannot be loaded .* name it by --encoding"):
             verify_corpus(out)
 
     def test_no_output(self, tmp_path):
-        with pytest.raises(bpeline.CorpusError, match="holds no manifest.json, so it is no output of bpeline"):
+        with pytest.raises(bpeline.CorpusError, match=r"holds no manifest.json, so it is no output of bpeline"):
             verify_corpus(tmp_path)
 
 
@@ -419,11 +420,8 @@ class TestUnfinished:
         seen = 0
         for kill in range(4, 150, 17):
             out = tmp_path / str(kill)
-            with dying_at(kill):
-                try:
-                    bpeline.tokenize_corpus(data, out, format=format, **shards)
-                except Killed:
-                    pass
+            with dying_at(kill), contextlib.suppress(Killed):
+                bpeline.tokenize_corpus(data, out, format=format, **shards)
             if not (out / "manifest.json").exists():
                 continue
             found = verify_corpus(out)

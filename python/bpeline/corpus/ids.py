@@ -115,3 +115,12 @@ class Checker:
         if (file, kind) not in self._told:
             self._told.add((file, kind))
             yield Fault(file, message)
+
+
+@lru_cache(maxsize=4)
+def token_sizes(tokenizer: Methods) -> NDArray[np.int64]:
+    """The bytes of each id's token."""
+    found = np.zeros(tokenizer.vocab_size, np.int64)
+    for id in np.flatnonzero(known_ids(tokenizer)).tolist():
+        found[id] = len(tokenizer.decode_bytes([id]))
+    return found

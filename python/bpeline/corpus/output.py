@@ -89,6 +89,20 @@ class Stream:
             else:
                 yield from self._marked_blocks(number, stored)
 
+    def spans(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+        """Of some documents, whose numbers rise: the number, its first token in the stream, and the one behind its last."""
+        documents = tokens = begin = 0
+        for block in self.blocks():
+            low, high = np.searchsorted(numbers, [documents, documents + len(block.ends)])
+            ends = tokens + block.ends
+            for number in numbers[low:high].tolist():
+                index = number - documents
+                yield number, int(ends[index - 1]) if index else begin, int(ends[index])
+            if high == len(numbers):
+                return
+            documents, tokens = documents + len(ends), tokens + len(block.ids)
+            begin = int(ends[-1]) if len(ends) else begin
+
     def _marked_blocks(self, number: int, stored: Stored) -> Iterator[Block]:
         for begin, ids in _ids_of(stored):
             if self._eot is None:

@@ -303,7 +303,8 @@ class Table(Stored):
         if self._last is None or self._last[0] != number:
             self._last = number, self._column(self._open(), number).flatten().to_numpy()
         first = self._begins[number]
-        return self._last[1][begin - first : end - first]
+        some: NDArray[Any] = self._last[1][begin - first : end - first]
+        return some
 
     def _open(self) -> Any:
         path = self.path("table")

@@ -112,8 +112,7 @@ def _files(output: "Output", found: Verified, tell: Callable[[Stage], None]) -> 
             if not path.is_file():
                 faults.append(Fault(name, f"is missing, expected {facts['bytes']:,} bytes"))
             else:
-                for size, digest in _hashed(path):
-                    tell(Stage("files", done + size, total))
+                size, digest = _hashed(path, lambda size, done=done: tell(Stage("files", done + size, total)))  # type: ignore[misc]
                 if size != facts["bytes"]:
                     faults.append(Fault(name, f"has {size:,} bytes, expected {facts['bytes']:,} by manifest.json"))
                 if digest != facts["sha256"]:
@@ -131,15 +130,15 @@ def _files(output: "Output", found: Verified, tell: Callable[[Stage], None]) -> 
     return damaged
 
 
-def _hashed(path: Path) -> Iterator[tuple[int, str]]:
-    """The bytes so far, and at the end the hash."""
+def _hashed(path: Path, tell: Callable[[int], None]) -> tuple[int, str]:
+    """The size of a file, and its SHA-256."""
     state, size = hashlib.sha256(), 0
     with open(path, "rb", buffering=0) as file:
         while some := file.read(1 << 22):
             state.update(some)
             size += len(some)
-            yield size, ""
-    yield size, state.hexdigest()
+            tell(size)
+    return size, state.hexdigest()
 
 
 def _sums(output: "Output") -> Iterator[str]:
@@ -181,7 +180,9 @@ def _names(output: "Output") -> "Iterator[Fault]":
                 )
                 break
             finals = layout.finals(names, stream.split, number)
-            if len(shard.files) != len(finals) or any(name not in sum(finals.values(), []) for name in shard.files):
+            if len(shard.files) != len(finals) or set(shard.files) - {
+                name for some in finals.values() for name in some
+            }:
                 wanted = ", ".join(" or ".join(some) for some in finals.values())
                 yield Fault(
                     "manifest.json",

@@ -1,0 +1,56 @@
+"""What is worth knowing of an output, in sentences: the same on a terminal and on a page."""
+
+from .inspect import DENSE, SHORT, Statistics
+
+
+def findings(found: Statistics) -> list[str]:
+    """Sentences about documents and tokens, the weightiest first."""
+    said, documents = [], found.documents
+    if found.duplicates:
+        about = "" if found.hashes_kept == 1 else "about "
+        said.append(
+            f"{about}{found.duplicates:,} documents ({found.duplicates / documents:.1%}) repeat an earlier one word for word."
+        )
+    if found.broken:
+        said.append(
+            f"{found.broken:,} documents ({found.broken / documents:.2%}) have U+FFFD, which stands where a text was read in a wrong encoding."
+        )
+    if marks := sum(times for _, times in found.suspicious(len(found.counts))):
+        said.append(
+            f"{marks:,} tokens ({marks / found.tokens:.4%}) look like UTF-8 that was read as something else (Ã, â€, U+FFFD)."
+        )
+    if found.empty or found.short:
+        said.append(f"{found.empty:,} documents are empty, {found.short:,} more have at most {SHORT} tokens.")
+    if found.dense:
+        said.append(
+            f"{found.dense:,} documents have less than {DENSE:.0f} bytes a token: data, noise, or a language that the encoding was not made for."
+        )
+    if documents:
+        top, share = share_of_longest(found)
+        said.append(f"The longest {top:,} of {documents:,} documents have {share:.0%} of all tokens.")
+    if found.tokens:
+        unused, known = len(found.never_used()), len(found.counts)
+        said.append(f"{unused:,} of {known:,} ids ({unused / known:.0%}) are never used.")
+        most = sum(times for _, times in found.most_frequent(100))
+        said.append(f"The 100 most frequent tokens are {most / found.tokens:.0%} of all.")
+    shares = found.shares()
+    if len(shares) > 1 and found.tokens and shares[0][2] > found.tokens / 2:
+        said.append(f"{shares[0][0]} alone has {shares[0][2] / found.tokens:.0%} of all tokens.")
+    return said
+
+
+def share_of_longest(found: Statistics) -> tuple[int, float]:
+    """How many documents the longest hundredth is, at least one, and the share of the tokens that they have."""
+    import numpy as np
+
+    from .inspect import edge
+
+    top = max(1, found.documents // 100)
+    sizes = edge(np.arange(len(found.lengths)))
+    behind = np.cumsum(found.lengths[::-1])[::-1]
+    whole = behind <= top
+    held = int((found.lengths * sizes)[whole].sum())
+    rest = top - int(found.lengths[whole].sum())
+    if rest and (~whole).any():
+        held += rest * int(sizes[np.flatnonzero(~whole)[-1]])
+    return top, min(held / max(found.tokens, 1), 1.0)
