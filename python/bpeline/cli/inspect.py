@@ -145,7 +145,7 @@ def _tables(console: Console, found: "Statistics") -> None:
             for id, times in suspicious
         ]
         _table(console, "tokens of broken encodings", ("id", "token", "times", "share"), rows4, right=(0, 2, 3))
-    if notable := [("longest", one) for one in found.longest] + [("dense", one) for one in found.densest]:
+    if notable := [("longest", one) for one in found.longest] + [("few bytes", one) for one in found.densest]:
         rows5 = [
             (what, f"{one.number:,}", f"{one.tokens:,}", f"{one.bytes / max(one.tokens, 1):.2f}")
             for what, one in notable
