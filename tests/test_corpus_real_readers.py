@@ -19,7 +19,14 @@ pytest.importorskip("fsspec")
 
 import bpeline
 
-TEXTS = ["", "hello world", "It's a long text, with ünïcödé 👍🏽 and lines\n\n" * 30, "a<|endoftext|>b", "", "the last one"]
+TEXTS = [
+    "",
+    "hello world",
+    "It's a long text, with ünïcödé 👍🏽 and lines\n\n" * 30,
+    "a<|endoftext|>b",
+    "",
+    "the last one",
+]
 TEXTS += [f"row {number} of many " * (number % 9) for number in range(200)]
 EOT = {"gpt2": 50256, "cl100k_base": 100257}
 
@@ -65,7 +72,12 @@ def test_nanogpt(made, encoding):
 @pytest.mark.parametrize("shard_tokens", [None, 700])
 def test_llmc(made, encoding, shard_tokens):
     """The rules of dataloader.h: magic number, version, a size that is exactly that of the tokens, enough for a batch."""
-    out, kind, batch, length = made("llmc", shard_tokens=shard_tokens), np.uint16 if encoding == "gpt2" else np.uint32, 4, 16
+    out, kind, batch, length = (
+        made("llmc", shard_tokens=shard_tokens),
+        np.uint16 if encoding == "gpt2" else np.uint32,
+        4,
+        16,
+    )
     stream, seen = [], []
     for path in sorted(out.glob("*.bin"), key=lambda path: path.stem[-6:]):
         header = np.fromfile(path, np.int32, 256)
@@ -125,20 +137,21 @@ class TestDatatrove:
     def test_file(self, made, encoding):
         out, stream, length = made("datatrove"), appended(encoding), 32
         size = 2 if encoding == "gpt2" else 4
-        data = self.dataset.DatatroveFileDataset(
-            str(out / "corpus_00000.ds"), length, token_size=size, return_positions=True
-        )
+        data = self.dataset.DatatroveFileDataset(str(out / "corpus_00000.ds"), length, token_size=size)
         assert len(data) == len(stream) // (length + 1)
-        ends = np.cumsum([len(document) + 1 for document in ids(encoding)])
-        place = np.arange(len(stream)) - np.concatenate([[0], ends])[np.searchsorted(ends, np.arange(len(stream)), "right")]
         for number in range(len(data)):
-            begin, item = number * (length + 1), data[number]
-            assert item["input_ids"].tolist() == stream[begin : begin + length + 1].tolist()
-            found = item["positions"].numpy()
-            wanted = place[begin : begin + length + 1]
-            fresh = np.flatnonzero(wanted == 0)  # what comes before is counted from the window's beginning
-            first = fresh[0] if len(fresh) else len(wanted)
-            assert found[first:].tolist() == wanted[first:].tolist()
+            begin = number * (length + 1)
+            assert data[number]["input_ids"].tolist() == stream[begin : begin + length + 1].tolist()
+
+    def test_documents(self, made, encoding):
+        """What its merger of shards reads: the index, and the documents by it."""
+        merger = pytest.importorskip("datatrove.pipeline.tokens.merger")
+        out, size = made("datatrove"), 2 if encoding == "gpt2" else 4
+        with open(out / "corpus_00000.ds.index", "rb") as index, open(out / "corpus_00000.ds", "rb") as data:
+            ends = merger.load_doc_ends(index)
+            read = merger.get_data_reader(data, ends, nb_bytes=size)
+            found = [np.frombuffer(document, f"<u{size}").tolist() for document in read]
+        assert found == [[*document, EOT[encoding]] for document in ids(encoding)]
 
     def test_folder(self, made, encoding):
         out = made("datatrove", shard_tokens=900)

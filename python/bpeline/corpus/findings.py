@@ -8,22 +8,21 @@ def findings(found: Statistics) -> list[str]:
     said, documents = [], found.documents
     if found.duplicates:
         about = "" if found.hashes_kept == 1 else "about "
-        said.append(
-            f"{about}{found.duplicates:,} documents ({found.duplicates / documents:.1%}) repeat an earlier one word for word."
-        )
+        share = f"{found.duplicates / documents:.1%}"
+        said.append(f"Repeated documents: {about}{found.duplicates:,} ({share}), word for word as an earlier one.")
     if found.broken:
-        said.append(
-            f"{found.broken:,} documents ({found.broken / documents:.2%}) have U+FFFD, which stands where a text was read in a wrong encoding."
-        )
+        share = f"{found.broken / documents:.2%}"
+        said.append(f"Documents with U+FFFD, the mark of a text read in a wrong encoding: {found.broken:,} ({share}).")
     if marks := sum(times for _, times in found.suspicious(len(found.counts))):
-        said.append(
-            f"{marks:,} tokens ({marks / found.tokens:.4%}) look like UTF-8 that was read as something else (Ã, â€, U+FFFD)."
-        )
+        share = f"{marks / found.tokens:.4%}"
+        said.append(f"Tokens that look like UTF-8 read as something else (Ã, â€, U+FFFD): {marks:,} ({share}).")
     if found.empty or found.short:
-        said.append(f"{found.empty:,} documents are empty, {found.short:,} more have at most {SHORT} tokens.")
+        said.append(f"Empty documents: {found.empty:,}; others of at most {SHORT} tokens: {found.short:,}.")
     if found.dense:
+        share = f"{found.dense / documents:.1%}"
         said.append(
-            f"{found.dense:,} documents have less than {DENSE:.0f} bytes a token: data, noise, or a language that the encoding was not made for."
+            f"Documents of less than {DENSE:.0f} bytes a token: {found.dense:,} ({share}); they are data, noise, or in a language that "
+            "the encoding was not made for."
         )
     if documents:
         top, share = share_of_longest(found)

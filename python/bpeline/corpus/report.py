@@ -25,6 +25,7 @@ svg { width: 100%; height: auto } svg text { font-family: system-ui, sans-serif 
 table { border-collapse: collapse; width: 100% } td, th { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 .scroll { overflow-x: auto } code, pre { font-family: ui-monospace, monospace; font-size: .85em }
+code { overflow-wrap: anywhere }
 pre { background: var(--card); border-radius: .5rem; padding: .7rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 }
 details { margin: .4rem 0 } summary { cursor: pointer }
 """
