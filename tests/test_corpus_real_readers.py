@@ -17,7 +17,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
 
-import bpeline
+import bpeline  # noqa: E402
 
 TEXTS = [
     "",

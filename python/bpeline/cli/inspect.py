@@ -158,7 +158,10 @@ def _tables(console: Console, found: "Statistics") -> None:
             for url, documents, tokens, _ in shares[:10]
         ]
         if len(shares) > 10:
-            rest = [sum(row[index] for row in shares[10:]) for index in (1, 2)]
+            rest = [
+                sum(documents for _, documents, _, _ in shares[10:]),
+                sum(tokens for _, _, tokens, _ in shares[10:]),
+            ]
             rows6.append(
                 (f"{len(shares) - 10:,} more", f"{rest[0]:,}", f"{rest[1]:,}", f"{rest[1] / max(found.tokens, 1):.1%}")
             )

@@ -25,8 +25,8 @@ def findings(found: Statistics) -> list[str]:
             "the encoding was not made for."
         )
     if documents:
-        top, share = share_of_longest(found)
-        said.append(f"The longest {top:,} of {documents:,} documents have {share:.0%} of all tokens.")
+        top, part = share_of_longest(found)
+        said.append(f"The longest {top:,} of {documents:,} documents have {part:.0%} of all tokens.")
     if found.tokens:
         unused, known = len(found.never_used()), len(found.counts)
         said.append(f"{unused:,} of {known:,} ids ({unused / known:.0%}) are never used.")

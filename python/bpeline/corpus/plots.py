@@ -19,7 +19,7 @@ except ModuleNotFoundError as error:
 INK, BAR, SECOND = "#010203", "#040506", "#070809"
 """What stands for the colours of the page in a drawing."""
 VARIABLES = {INK: "currentColor", BAR: "var(--bar)", SECOND: "var(--second)"}
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.size": 10,
     "axes.spines.top": False,

@@ -1,5 +1,6 @@
 """One page about an output, with nothing outside of it: figures, plots, and documents worth a look, light or dark as the reader's screen is."""
 
+from collections.abc import Sequence
 from html import escape
 
 from ..show import escaped, quoted
@@ -135,7 +136,7 @@ def _inputs(found: Statistics) -> str:
     )
 
 
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]], right: tuple[int, ...]) -> str:
+def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[int, ...]) -> str:
     marks = ['class="n"' if index in right else "" for index in range(len(heads))]
     head = "".join(f"<th {mark}>{escape(name)}</th>" for mark, name in zip(marks, heads, strict=True))
     body = "".join(

@@ -244,7 +244,8 @@ class Megatron(Stored):
         low, high = int(after[0]), min(int(after[-1]) + 1, int(sequences))
         places = np.fromfile(path, "<i8", max(high - low, 0), offset=34 + 4 * sequences + 8 * low)
         places = np.append(places // itemsize, self.shard.tokens)
-        return places[np.minimum(after - low, len(places) - 1)]
+        ends: NDArray[np.int64] = places[np.minimum(after - low, len(places) - 1)]
+        return ends
 
 
 class Table(Stored):
