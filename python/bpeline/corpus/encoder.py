@@ -24,6 +24,9 @@ from .plan import Plan
 HASHED = 4096
 """The bytes at the beginning of a document that put it into a split: equal documents go to the same one."""
 
+ENDING = 1 << 16
+"""The bytes at the end of a part that are looked at first for a place to cut it."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -129,7 +132,7 @@ class Encoder:
             last = texts[count - 1].as_buffer()[skipped if count == 1 else 0 :]
             before = sum(part.size for part in self._waiting) if count == 1 else 0
             if not self._plan.val_fraction or before + last.size >= HASHED:
-                cut = self._plan.tokenizer._safe_cut(last, special=self._plan.special)
+                cut = self._cut(last)
             if not cut and count == 1:
                 self._waiting.append(last)
                 return None
@@ -166,6 +169,17 @@ class Encoder:
         self._is_begun, self._in_val = after["begun"], after["in_val"]
         self._used, self._problems, self._size = after["used"], (), 0
         return run
+
+    def _cut(self, text: pa.Buffer) -> int:
+        """Where a text that goes on can be cut, or 0: near its end if possible, which saves looking at the rest."""
+        start = max(text.size - ENDING, 0)
+        while start and 0x80 <= text[start] < 0xC0:  # within a character
+            start -= 1
+        for begin in (start, 0) if start else (0,):
+            cut = self._plan.tokenizer._safe_cut(text[begin:], special=self._plan.special)
+            if cut:
+                return begin + cut
+        return 0
 
     def _without_special(self, documents: Documents) -> Documents:
         """Documents that hold special tokens are left out where that is an error, and errors are skipped.
@@ -260,18 +274,24 @@ def _renumbered(message: str, before: int) -> str:
     return re.sub(r"^document (\d+)", lambda found: f"document {before + int(found[1]) + 1}", message)
 
 
-def _with_edges(texts: pa.Array, edges: dict[int, list[Any]]) -> pa.Array:
+def _with_edges(texts: pa.Array, edges: dict[int, Any]) -> pa.Array:
     """The texts, some of them (the first, the last) made anew of parts."""
-    binary, parts = pa.large_binary(), []
-    begin = 0
+    begin, parts = 0, []
     for index, pieces in sorted(edges.items()):
-        parts += [
-            texts.slice(begin, index - begin).cast(pa.large_string()).cast(binary),
-            pa.array([b"".join(pieces)], binary),
-        ]
+        parts += [_binary(texts.slice(begin, index - begin)), _one_text(b"".join(pieces))]
         begin = index + 1
-    parts.append(texts.slice(begin).cast(pa.large_string()).cast(binary))
-    return pa.concat_arrays(parts)
+    parts = [part for part in (*parts, _binary(texts.slice(begin))) if len(part)]
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _binary(texts: pa.Array) -> pa.Array:
+    return texts.cast(pa.large_string()).cast(pa.large_binary())
+
+
+def _one_text(text: bytes) -> pa.Array:
+    """An array of one text, where it lies."""
+    offsets = pa.py_buffer(np.array([0, len(text)], np.int64))
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, offsets, pa.py_buffer(text)])
 
 
 def _insert(tokens: NDArray[Any], places: NDArray[np.int64], id: int) -> NDArray[Any]:
