@@ -73,6 +73,7 @@ def permuted(numbers: NDArray[np.uint64], count: int, key: str) -> NDArray[np.ui
 def restored(numbers: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uint64]:
     """Where the same permutation takes them from.
 
+    >>> import numpy
     >>> restored(permuted(numpy.arange(10, dtype=numpy.uint64), 10, "seed"), 10, "seed").tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
