@@ -48,6 +48,8 @@ def inspect(
         if html is not None:
             from bpeline.corpus.report import page
         output = Output(out, encoding)
+    except ModuleNotFoundError as error:
+        raise Failure(f"a corpus needs {error.name}: python -m pip install 'bpeline[corpus]'") from error
     except ImportError as error:
         raise Failure(str(error)) from error
     console = Console(highlight=False, soft_wrap=False, markup=False, emoji=False)
