@@ -16,6 +16,8 @@ pub enum Error {
     TokenId { id: String, hole: bool, vocab_size: usize },
     /// Arrow data that is not as the format has it, or a stream of it that failed.
     Arrow(String),
+    /// A corpus, or a setting, from which nothing can be trained.
+    Training(String),
     /// Not the type of data that is wanted.
     Type(String),
     /// The caller asked a long call to stop.
@@ -50,6 +52,7 @@ impl fmt::Display for Error {
             Error::EncodingFile(message)
             | Error::InvalidText(message)
             | Error::Arrow(message)
+            | Error::Training(message)
             | Error::Type(message) => f.write_str(message),
             Error::SpecialToken { token, at } => {
                 write!(f, "special token {} at {at}", quote(token))

@@ -9,7 +9,7 @@
 //!
 //! [`encode`] composes the stages, [`batch`] spreads documents over threads, [`decode`] goes back; [`arrow`] takes documents
 //! from, and ids to, other programs' memory.
-//! An [`encoding::Encoding`] is all the data that fixes the ids. `python/` is the only part that
+//! [`train`] makes new encodings. An [`encoding::Encoding`] is all the data that fixes the ids. `python/` is the only part that
 //! knows Python; it is compiled with the feature `python`. `rust/DESIGN.md` gives definitions,
 //! invariants, costs and what was measured.
 
@@ -30,6 +30,7 @@ pub mod route;
 pub mod sink;
 pub mod special;
 pub mod table;
+pub mod train;
 pub mod truncate;
 #[rustfmt::skip]
 mod unicode_tables;

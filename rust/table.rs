@@ -155,9 +155,15 @@ impl Key {
         Key { front: key.front, back: key.back | HASHED << 56 }
     }
 
+    /// The piece of [`Keys::short`], with zeros behind it, and its length.
+    pub fn piece(self) -> ([u8; 16], usize) {
+        let bytes = (self.front as u128 | (self.back as u128) << 64).to_le_bytes();
+        (bytes, bytes[LONGEST] as usize)
+    }
+
     /// Well mixed in its high bits (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4).
     #[inline(always)]
-    fn hash(self) -> u64 {
+    pub fn hash(self) -> u64 {
         self.front.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(self.back.wrapping_mul(0xD6E8_FEB8_6659_FD93))
     }
 

@@ -14,6 +14,7 @@ class ReferenceTokenizer(Methods, _reference.Core):
 
     __slots__ = ()
     _Encoding = _reference.Encoding
+    _PieceCounts = _reference.PieceCounts
 
 
 NativeTokenizer = Tokenizer if bpeline.backend() == "native" else None

@@ -29,6 +29,8 @@ SCRIPT = """
         "generator": lambda threads: tok.encode_ragged((words for _ in range(10**9)), threads=threads),
         "one text": lambda threads: tok.count(words * 400),
         "one piece": lambda threads: [tok.count(letters) for _ in range(20)],
+        "train, counting": lambda threads: NativeTokenizer.train((words for _ in range(10**9)), 300, threads=threads),
+        "train, merging": lambda threads: NativeTokenizer.train([letters], 200_000, threads=threads),
     }
     print("ready", flush=True)
     try:
@@ -54,6 +56,9 @@ SCRIPT = """
         ("generator", 2),
         ("one text", 0),
         ("one piece", 0),
+        ("train, counting", 0),
+        ("train, counting", 1),
+        ("train, merging", 0),
     ],
 )
 def test_interrupt(native, call, threads):

@@ -10,7 +10,7 @@
 
 from . import errors
 from ._backend import ArrowTokens, backend
-from .corpus import tokenize_corpus
+from .corpus import inspect_corpus, tokenize_corpus, verify_corpus
 from .errors import (
     ArrowError,
     BpelineError,
@@ -19,11 +19,13 @@ from .errors import (
     InvalidTextError,
     SpecialTokenError,
     TokenIdError,
+    TrainingError,
     UnknownModelError,
 )
 from .streaming import StreamDecoder
 from .token_batch import TokenBatch
 from .tokenizer import Tokenizer, encoding_for_model, encodings
+from .train import TrainingProgress
 
 __version__ = "0.1.0"
 
@@ -41,12 +43,16 @@ __all__ = [
     "TokenBatch",
     "TokenIdError",
     "Tokenizer",
+    "TrainingError",
+    "TrainingProgress",
     "UnknownModelError",
     "__version__",
     "backend",
     "encoding_for_model",
     "encodings",
     "errors",
+    "inspect_corpus",
     "load",
     "tokenize_corpus",
+    "verify_corpus",
 ]

@@ -10,14 +10,14 @@ if _wanted not in (None, "native", "reference"):
 
 _backend: Literal["native", "reference"] = "native"
 if TYPE_CHECKING:
-    from ._native import ArrowTokens, Core, Encoding
+    from ._native import ArrowTokens, Core, Encoding, PieceCounts
 elif _wanted == "reference":
-    from ._reference import ArrowTokens, Core, Encoding
+    from ._reference import ArrowTokens, Core, Encoding, PieceCounts
 
     _backend = "reference"
 else:
     try:
-        from ._native import ArrowTokens, Core, Encoding
+        from ._native import ArrowTokens, Core, Encoding, PieceCounts
     except ImportError as error:
         if _wanted == "native":
             raise ImportError(
@@ -30,11 +30,11 @@ else:
             RuntimeWarning,
             stacklevel=2,
         )
-        from ._reference import ArrowTokens, Core, Encoding
+        from ._reference import ArrowTokens, Core, Encoding, PieceCounts
 
         _backend = "reference"
 
-__all__ = ["ArrowTokens", "Core", "Encoding", "backend"]
+__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts", "backend"]
 
 
 def backend() -> Literal["native", "reference"]:

@@ -1,7 +1,7 @@
 """The interface that both backends have: bpeline._native (Rust) and bpeline._reference (Python)."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Self, final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from typing_extensions import Buffer, disjoint_base
 
 from ._types import ArrowTexts, Errors, Ids, Special, Text, TokenArray
 
-__all__ = ["ArrowTokens", "Core", "Encoding"]
+__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts"]
 
 @final
 class ArrowTokens:
@@ -188,3 +188,25 @@ class Core:
     def decode_batch(
         self, batch: Iterable[Ids], *, errors: str = "replace", skip_special_tokens: bool = False
     ) -> list[str]: ...
+
+@final
+class PieceCounts:
+    def __new__(cls, encoding: Encoding) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def memory(self) -> int: ...
+    def items(self) -> list[tuple[bytes, int]]: ...
+    def add(self, texts: Iterable[Text], *, first: int = 0, threads: int | None = None) -> None: ...
+    def add_counts(self, counts: Mapping[bytes, int]) -> None: ...
+    def cut(self, data: bytes) -> int: ...
+    def prune(self, most: int) -> tuple[int, int]: ...
+    def merges(
+        self,
+        most: int,
+        *,
+        min_frequency: int = 2,
+        max_token_length: int | None = None,
+        ties: Literal["tokenizers", "first-seen"] = "tokenizers",
+        threads: int | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[tuple[int, int]]: ...

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from . import models, sources
-from ._backend import Core, Encoding
+from ._backend import Core, Encoding, PieceCounts
 from ._reference.builtin import RECIPES
 from ._types import Errors, Special, Text
 from .save import Format, save
 from .sources import LiveTokenizer
 from .streaming import StreamDecoder
 from .token_batch import TokenBatch
+from .train import Trained
 
 if TYPE_CHECKING:
     from typing import Self
@@ -49,7 +50,7 @@ def encoding_for_model(model: str, *, cache_bytes: int | None = None) -> "Tokeni
     return Tokenizer.load(models.encoding_name(model), cache_bytes=cache_bytes)
 
 
-class Methods(_Base):
+class Methods(Trained, _Base):
     """What a tokenizer has besides encoding and decoding. The concrete class also inherits a `Core`."""
 
     __slots__ = ()
@@ -364,6 +365,7 @@ class Tokenizer(Methods, Core):
 
     __slots__ = ()
     _Encoding = Encoding
+    _PieceCounts = PieceCounts
 
 
 def _restore(cls: type[Methods], content: str | bytes, cache_bytes: int) -> Methods:

@@ -10,6 +10,7 @@ pyo3::import_exception!(bpeline.errors, EncodingFileError);
 pyo3::import_exception!(bpeline.errors, InvalidTextError);
 pyo3::import_exception!(bpeline.errors, SpecialTokenError);
 pyo3::import_exception!(bpeline.errors, TokenIdError);
+pyo3::import_exception!(bpeline.errors, TrainingError);
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
@@ -24,6 +25,7 @@ impl From<Error> for PyErr {
             Error::EncodingFile(_) => EncodingFileError::new_err(message),
             Error::InvalidText(_) | Error::InDocument { .. } => InvalidTextError::new_err(message),
             Error::SpecialToken { .. } => SpecialTokenError::new_err(message),
+            Error::Training(_) => TrainingError::new_err(message),
             Error::TokenId { .. } => TokenIdError::new_err(message),
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         }

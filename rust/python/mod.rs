@@ -1,7 +1,7 @@
 //! The module `bpeline._native`: the only part of the crate that knows Python.
 //!
 //! [`core`] has the methods that encode and decode, [`work`] what they have in common, [`encoding`] the
-//! data they work on, [`arrow`] what comes and goes through the Arrow C data interface. The others turn Python's arguments into Rust's and back.
+//! data they work on, [`arrow`] what comes and goes through the Arrow C data interface, [`train`] makes new ones. The others turn Python's arguments into Rust's and back.
 
 mod arrow;
 mod core;
@@ -14,6 +14,7 @@ mod options;
 mod signals;
 mod strings;
 mod texts;
+mod train;
 mod work;
 
 use pyo3::prelude::*;
@@ -28,6 +29,8 @@ mod _native {
     use super::core::Core;
     #[pymodule_export]
     use super::encoding::Encoding;
+    #[pymodule_export]
+    use super::train::PieceCounts;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -92,8 +92,8 @@ impl<'py> Text<'py> {
     }
 }
 
-/// Every document of a batch.
-pub fn texts<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
+/// Every document of a batch. In errors the first is called `first`.
+pub fn texts<'py>(texts: &Bound<'py, PyAny>, first: usize) -> PyResult<Vec<Text<'py>>> {
     // Not every buffer: an array of strings is a batch.
     if is_one_text(texts) {
         let kind = texts.get_type().qualname()?;
@@ -101,7 +101,7 @@ pub fn texts<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Vec<Text<'py>>> {
     }
     let in_document = |document: usize, text: PyResult<Bound<'py, PyAny>>| {
         Text::new(&text?).map_err(|error| match error.is_instance_of::<PyTypeError>(texts.py()) {
-            true => PyTypeError::new_err(format!("document {document}: {}", error.value(texts.py()))),
+            true => PyTypeError::new_err(format!("document {}: {}", first + document, error.value(texts.py()))),
             false => error,
         })
     };

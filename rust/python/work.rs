@@ -84,7 +84,7 @@ impl<T> Default for Flat<T> {
 /// The texts of a batch, or some of them.
 pub(super) struct Documents<'py> {
     _owner: Owner<'py>,
-    sources: Vec<Source>,
+    pub sources: Vec<Source>,
     /// The number of the first, for errors.
     first: usize,
 }
@@ -97,9 +97,14 @@ enum Owner<'py> {
 
 impl<'py> Documents<'py> {
     pub fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let texts = self::texts(texts)?;
+        Documents::from_number(texts, 0)
+    }
+
+    /// In errors the first is called `first`.
+    pub fn from_number(texts: &Bound<'py, PyAny>, first: usize) -> PyResult<Self> {
+        let texts = self::texts(texts, first)?;
         let sources = texts.iter().map(Text::source).collect();
-        Ok(Documents { sources, _owner: Owner::Texts { _texts: texts }, first: 0 })
+        Ok(Documents { sources, _owner: Owner::Texts { _texts: texts }, first })
     }
 
     /// # Safety

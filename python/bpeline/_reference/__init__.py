@@ -3,5 +3,6 @@
 from .arrow_lists import ArrowTokens
 from .core import Core
 from .encoding import Encoding
+from .train import PieceCounts
 
-__all__ = ["ArrowTokens", "Core", "Encoding"]
+__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts"]

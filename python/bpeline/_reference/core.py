@@ -133,7 +133,7 @@ class Core:
 
         The ids of the text up to there and those of the rest, whatever it is, are those of the whole.
         """
-        string, encoding = _to_str(text, "strict"), self._encoding
+        string, encoding = to_str(text, "strict"), self._encoding
         self._special_token_cutter(special)  # for its errors
         literals = () if special == "text" else tuple(encoding.special_tokens)
         at = len(string)
@@ -318,7 +318,7 @@ class Core:
             raise ValueError(f"max_tokens must be at least 0, not {max_tokens}")
         pieces = list(self._pieces(text, special, errors))
         if self._encoding._route is not None:
-            return self._truncate_routed(_to_str(text, errors), pieces, max_tokens, special)
+            return self._truncate_routed(to_str(text, errors), pieces, max_tokens, special)
         data = "".join(piece.text for piece in pieces).encode()
         # A cut can turn "  ", " x" into "   ": how many tokens a prefix has does not grow steadily with its length, so
         # there is no binary search.
@@ -401,7 +401,7 @@ class Core:
     # --- The stages, put together ---
 
     def _pieces(self, text: Text, special: Special, errors: Errors, add_special_tokens: bool = False) -> Pieces:
-        string = _to_str(text, errors)
+        string = to_str(text, errors)
         cutter = self._special_token_cutter(special)
         before, after = self._encoding._around if add_special_tokens else ((), ())
         yield from (Piece("", (id,), [(0, 0)]) for id in before)
@@ -550,7 +550,7 @@ def _special_token_error(token: str, before: str, is_str: bool) -> SpecialTokenE
     return SpecialTokenError(f"special token {quote(token)} at {unit} {position}")
 
 
-def _to_str(text: Text, errors: Errors) -> str:
+def to_str(text: Text, errors: Errors) -> str:
     """The text without surrogates."""
     if errors not in ("strict", "replace"):
         raise ValueError(f'errors must be "strict" or "replace", not {errors!r}')
