@@ -61,7 +61,8 @@ class Parquet(Table):
     suffix = "parquet"
 
     def writer(self, file: "_Sink", fields: pa.Schema) -> pq.ParquetWriter:
-        columns = fields.names[1:]  # the least and the largest id of a group are of no use, and take a tenth of the time
+        # The least and the largest id of a group are of no use, and take a tenth of the time.
+        columns = fields.names[1:]
         return pq.ParquetWriter(file, fields, compression="zstd", use_dictionary=False, write_statistics=columns)
 
 
