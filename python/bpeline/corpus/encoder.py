@@ -135,7 +135,7 @@ class Encoder:
             "in_val": bool(in_val[-1]) if in_val is not None and cut else False,
             "used": self._used + ended,
         }
-        tokens, ends = self._with_eot(tokens, offsets, ended, bool(cut))
+        tokens, ends = self.with_eot(tokens, offsets, ended, bool(cut))
         run = Run(
             tokens=tokens,
             ends=ends,
@@ -177,7 +177,7 @@ class Encoder:
         offsets = lists.offsets.to_numpy()
         return lists.values.to_numpy(), offsets
 
-    def _with_eot(
+    def with_eot(
         self, tokens: NDArray[Any], offsets: NDArray[np.int64], ended: int, goes_on: bool
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The ids in the type of the output, with end-of-text, and where the documents end."""
