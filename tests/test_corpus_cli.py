@@ -95,6 +95,12 @@ def test_the_call_is_the_command(bp, tmp_path):
     assert (seen[-1].documents, seen[-1].tokens, seen[-1].size, seen[-1].total_size) == (4, len(wanted()), 55, 55)
 
 
+def test_done_before(bp):
+    assert bp("tokenize", "data", "-o", "tokens", "-q").exit_code == 0
+    result = bp("tokenize", "data", "-o", "tokens", "--resume")
+    assert result.exit_code == 0 and "all of it was done before" in result.stderr and "speed" not in result.stderr
+
+
 def test_from_standard_input(bp, tmp_path):
     assert bp("tokenize", "-", "-o", "out", "--kind", "lines", "-q", stdin=b"hello world\n\n").exit_code == 0
     assert reading.nanogpt(tmp_path / "out") == [31373, 995, EOT, EOT]
@@ -180,6 +186,19 @@ def test_interrupted_within_a_second(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(5) == 130
         assert process.stderr.read().endswith("bpeline: interrupted\n")
+
+
+def test_a_disk_that_is_full(bp, tmp_path):
+    """A limit on the size of files stands in for it; without the limit the job goes on to the same bytes."""
+    resource = pytest.importorskip("resource")
+    (tmp_path / "large.txt").write_text("hello world\n" * 5000)
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(bpeline.__file__))}
+    command = [sys.executable, "-m", "bpeline", "tokenize", "large.txt", "-o", "tokens", "-q"]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # noqa: E731
+    failed = subprocess.run(command, env=environment, preexec_fn=limit, capture_output=True, text=True)
+    assert (failed.returncode, failed.stderr) == (1, "bpeline: tokens/train_000000.ids.part: File too large\n")
+    assert bp("tokenize", "large.txt", "-o", "tokens", "-q").exit_code == 0
+    assert reading.nanogpt(tmp_path / "tokens") == [*bpeline.load("gpt2").encode("hello world\n" * 5000), EOT]
 
 
 def test_a_large_document_takes_little_memory(tmp_path):

@@ -241,6 +241,18 @@ class TestInputs:
         run(tmp_path / "parsed", [["a<|endoftext|>b"]], special="parse")
         assert reading.nanogpt(tmp_path / "parsed") == [64, 50256, 65, 50256]
 
+    def test_special_tokens_that_are_skipped(self, tmp_path):
+        inputs = [["a", "b<|endoftext|>", "c"], ["<|endoftext|>"], ["d"]]
+        result = run(tmp_path, inputs, format="parquet", special="error", on_error="skip", batch=2)
+        tok = bpeline.load("gpt2")
+        assert [row["input_ids"] for row in reading.parquet(tmp_path)] == [tok.encode(text) for text in "acd"]
+        listed = [json.loads(line) for line in (tmp_path / "skipped.jsonl").read_text().splitlines()]
+        assert result.skipped == 2
+        assert [(entry["file"], entry["reason"]) for entry in listed] == [
+            ("memory-0", "document 2 holds the special token <|endoftext|>"),
+            ("memory-1", "document 1 holds the special token <|endoftext|>"),
+        ]
+
     def test_columns_of_two_types(self, tmp_path):
         columns = {0: {"n": 1}, 3: {"n": "x"}}
         with pytest.raises(CorpusError, match="the columns to keep are of types n: string, and were n: int64 before"):

@@ -35,8 +35,8 @@ print("done", flush=True)
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
-    (folder / "a.txt").write_text("\n\n".join(f"document {n} " + "and so on " * (n % 40) for n in range(700)))
-    (folder / "b.jsonl").write_text("".join(f'{{"text": "row {n}"}}\n' for n in range(500)))
+    (folder / "a.txt").write_text("\n\n".join(f"document {n} " + "and so on " * (n % 40) for n in range(400)))
+    (folder / "b.jsonl").write_text("".join(f'{{"text": "row {n}"}}\n' for n in range(250)))
     return folder
 
 

@@ -232,6 +232,12 @@ def summarize(report: Report, plan: "Plan", result: "Result", output: str) -> No
         report.line("file" if path is files[0] else "", f"{path} ({size(path.stat().st_size)})")
     if len(files) > 4:
         report.line("", f"and {number(len(files) - 4, 'file')} more")
+    if not result.text_bytes and result.documents:
+        report.line("note", "all of it was done before, so nothing was to do")
+    elif result.text_bytes < manifest.text_bytes:
+        report.line(
+            "note", f"went on from an earlier run, which did {size(manifest.text_bytes - result.text_bytes)} of it"
+        )
     if not result.documents:
         report.line("note", "the input holds no documents")
     if plan.format == "nanogpt" and not plan.val_fraction:

@@ -7,7 +7,7 @@ after it: which batch is read again, and how much of it is done.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -92,6 +92,7 @@ class Encoder:
 
     def one(self, documents: Documents) -> Run | None:
         """The run of a batch; None if there is nothing yet to be said of it."""
+        documents = self._without_special(documents)
         texts, kept, place = documents.texts, documents.kept, documents.place
         if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
             texts = texts.cast(pa.large_string())
@@ -152,6 +153,31 @@ class Encoder:
         self._is_begun, self._in_val = after["begun"], after["in_val"]
         self._used, self._problems, self._size = after["used"], (), 0
         return run
+
+    def _without_special(self, documents: Documents) -> Documents:
+        """Documents that hold special tokens are left out where that is an error, and errors are skipped.
+
+        One that comes in parts is not: what was written of it stays, so it stops the job.
+        """
+        plan, texts = self._plan, documents.texts
+        if (
+            plan.special != "error"
+            or plan.on_error != "skip"
+            or documents.open
+            or documents.place.part
+            or not len(texts)
+        ):
+            return documents
+        is_good, problems = np.ones(len(texts), bool), list(documents.problems)
+        for literal in plan.tokenizer.special_tokens:
+            holds = pc.match_substring(texts.cast(pa.large_string()), literal).to_numpy(zero_copy_only=False)
+            for index in np.flatnonzero(holds & is_good).tolist():
+                number, url = documents.place.document + index + 1, plan.sources[documents.place.source].url
+                problems.append(Problem(url, f"document {number} holds the special token {literal}"))
+            is_good &= ~holds
+        mask = pa.array(is_good)
+        kept = None if documents.kept is None else documents.kept.filter(mask)
+        return replace(documents, texts=texts.filter(mask), kept=kept, problems=tuple(problems))
 
     def _go_on(self, texts: pa.Array, kept: Any, place: Place) -> tuple[pa.Array, Any, int, int]:
         """The first batch of a job that goes on, without what is done of it."""
