@@ -103,14 +103,28 @@ def tokenize_corpus(
         shuffle_seed=shuffle_seed,
         dtype=dtype,
     )
-    options = {"threads": threads, "overwrite": overwrite, "progress": progress}
-    return run(job.plan, job.out, job.read, job.version, encode=encoder_of(engine, address, threads), **options)
+    encode = encoder_of(engine, address, threads)
+    return run(
+        job.plan,
+        job.out,
+        job.read,
+        job.version,
+        threads=threads,
+        overwrite=overwrite,
+        progress=progress,
+        encode=encode,
+    )
 
 
 def encoder_of(engine: Engine, address: str | None, threads: int | None) -> "Encode | None":
     """What encodes for a job; None for this machine."""
     if engine == "ray":
-        from ..integrations.ray_engine import RayEngine
+        try:
+            import ray  # noqa: F401  (one that is missing is told before anything is written)
+
+            from ..integrations.ray_engine import RayEngine
+        except ModuleNotFoundError as error:
+            raise ImportError(f"engine ray needs {error.name}: python -m pip install 'bpeline[ray]'") from error
 
         return RayEngine(address, threads)
     if engine != "local":
