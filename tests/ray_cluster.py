@@ -1,10 +1,10 @@
-"""A Ray cluster of two nodes, one processor each, on this machine; and which of its processes do what."""
+"""A Ray cluster of two nodes, three processors each as far as it knows, on this machine; and which of its processes do what."""
 
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
+NODE = {"num_cpus": 3, "object_store_memory": 100_000_000}
 
 
 @contextmanager

@@ -60,6 +60,6 @@ class TokenizeBatch:
 
 def assigned_processors() -> int:
     """The processors that Ray gave to this actor or task: 1 outside of any, and for a part of one."""
-    if not ray.is_initialized():
+    if not ray.is_initialized() or ray.get_runtime_context().worker.mode != ray.WORKER_MODE:
         return 1
     return max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))
