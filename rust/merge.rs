@@ -1,11 +1,12 @@
 //! Piece -> ids: of all adjacent pairs that have a rule, the lowest-ranked, and of those the
 //! leftmost, is merged; then again, until no rule applies (DESIGN section 3, stage 4).
 //!
-//! A piece falls apart where no token has the two bytes side by side ([`APART`]); each part is merged by one of two
-//! ways to the same result:
+//! A piece falls apart where no token has the two bytes side by side; each part is merged by one of two ways to the same
+//! result:
 //! - [`merge_short`]: an array of what each pair makes, and the minimum of all of it before every merge. As
 //!   long as the array is, whatever the part: no branch for the processor to guess wrong. Fastest up to
-//!   [`SHORT`] bytes (figures in `rust/DESIGN.md`).
+//!   [`SHORT`] bytes (figures in `rust/DESIGN.md`). Pairs of bytes that are sure to merge have merged before
+//!   ([`begin`]), which is half of all merging.
 //! - [`Long::merge`] (`merge/long.rs`): a window at a time, each by a heap over a linked list. O(n log n) time, no recursion.
 //!
 //! Sennrich et al. 2016 (arXiv 1508.07909) describe the merging, section 3.2; the priority queue with
@@ -19,7 +20,7 @@ use crate::encoding::TokenId;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, TEXT_BETWEEN_CHECKS};
 use crate::pages;
-use crate::pair_table::{APART, NONE, PairTable, Symbol};
+use crate::pair_table::{LATE, NONE, PairTable, Symbol};
 use long::Long;
 
 /// The longest part, in bytes, that is merged without a heap.
@@ -54,18 +55,12 @@ impl Merger {
             self.merge_parts(pairs, piece, interrupt)?;
             return Ok(&self.ids);
         }
-        // What each pair of bytes makes, and a bit for the last byte of each part.
-        let mut makes = [NONE; SHORT];
-        let mut ends = piece.len().checked_sub(1).map_or(0, |last| 1 << last);
-        for (at, pair) in piece.windows(2).enumerate() {
-            makes[at] = pairs.of_bytes(pair[0], pair[1]);
-            ends |= ((makes[at] == APART) as u64) << at;
-        }
-        let mut start = 0;
+        let mut symbols = [0; SHORT];
+        let (mut start, mut ends) = (0, begin(pairs, piece, &mut symbols));
         while ends != 0 {
             let end = ends.trailing_zeros() as usize + 1;
             ends &= ends - 1;
-            merge_short_part(pairs, &piece[start..end], &makes[start..end], &mut self.ids);
+            merge_part(pairs, &symbols[start..end], &mut self.ids);
             start = end;
         }
         Ok(&self.ids)
@@ -74,15 +69,14 @@ impl Merger {
     fn merge_parts(&mut self, pairs: &PairTable, piece: &[u8], interrupt: &dyn Interrupt) -> Result<()> {
         let (mut start, mut check_at) = (0, TEXT_BETWEEN_CHECKS);
         for end in 1..=piece.len() {
-            if end == piece.len() || pairs.of_bytes(piece[end - 1], piece[end]) == APART {
+            if end == piece.len() || pairs.of_bytes(piece[end - 1], piece[end]).apart {
                 let part = &piece[start..end];
                 if part.len() > SHORT {
                     self.long.merge(pairs, part, &mut self.ids, interrupt)?;
                 } else {
-                    let mut makes = [NONE; SHORT];
-                    let of_pairs = part.windows(2).map(|pair| pairs.of_bytes(pair[0], pair[1]));
-                    makes.iter_mut().zip(of_pairs).for_each(|(place, makes)| *place = makes);
-                    merge_short_part(pairs, part, &makes[..part.len()], &mut self.ids);
+                    let mut symbols = [0; SHORT];
+                    let ends = begin(pairs, part, &mut symbols);
+                    merge_part(pairs, &symbols[..=ends.trailing_zeros() as usize], &mut self.ids);
                 }
                 start = end;
                 if end > check_at {
@@ -102,34 +96,68 @@ impl Merger {
     }
 }
 
-/// Appends the ids of a part of up to [`SHORT`] bytes. `makes` says what each of them makes with the next.
+/// The first symbols of a piece of up to [`SHORT`] bytes, and a bit for the last symbol of each part: the bytes, but for pairs
+/// of them that are sure to merge.
+///
+/// Sure is a pair `ab` with `x` in front and `y` behind that makes something before anything takes one of the two away: before `a`
+/// merges with any symbol that ends in `x`, before `b` does with any that begins with `y`, and before what `ab` makes, made
+/// earlier than its turn, would merge with anything. Then it can as well be the first (`rust/DESIGN.md`, the lemma on sure pairs).
+/// No two of them share a byte.
 #[inline(always)]
-fn merge_short_part(pairs: &PairTable, part: &[u8], makes: &[Symbol], ids: &mut Vec<TokenId>) {
-    match *part {
-        [byte] => ids.push(pairs.id(byte as Symbol)),
-        [left, right] if makes[0] == NONE => ids.extend([left, right].map(|byte| pairs.id(byte as Symbol))),
-        [_, _] => ids.push(pairs.id(makes[0])),
-        _ => match part.len() {
-            0..=8 => merge_short::<8>(pairs, part, makes, ids),
-            9..=16 => merge_short::<16>(pairs, part, makes, ids),
-            17..=32 => merge_short::<32>(pairs, part, makes, ids),
-            _ => merge_short::<SHORT>(pairs, part, makes, ids),
+fn begin(pairs: &PairTable, piece: &[u8], symbols: &mut [Symbol; SHORT]) -> u64 {
+    let Some((&first, rest)) = piece.split_first() else { return 0 };
+    let (mut ends, mut count) = (0u64, 0);
+    // The last byte, and what it makes with the one before, if nothing takes that one away; as far as is known, behind it
+    // everything may take the byte itself away.
+    let (mut byte, mut waiting, mut second_makes) = (first, LATE, LATE);
+    for &next in rest {
+        let pair = pairs.of_bytes(byte, next);
+        let is_sure = waiting < pair.first_makes;
+        count -= is_sure as usize;
+        symbols[count % SHORT] = select_unpredictable(is_sure, waiting as Symbol, byte as Symbol);
+        ends |= (pair.apart as u64) << count;
+        count += 1;
+        waiting = select_unpredictable(pair.makes < second_makes, pair.makes, LATE);
+        second_makes = pair.second_makes;
+        byte = next;
+    }
+    let is_sure = waiting < LATE;
+    count -= is_sure as usize;
+    symbols[count % SHORT] = select_unpredictable(is_sure, waiting as Symbol, byte as Symbol);
+    ends | 1 << count
+}
+
+/// Appends the ids of a part that begins as `symbols`, up to [`SHORT`] of them.
+#[inline(always)]
+fn merge_part(pairs: &PairTable, symbols: &[Symbol], ids: &mut Vec<TokenId>) {
+    match *symbols {
+        [symbol] => ids.push(pairs.id(symbol)),
+        [left, right] => match pairs.get(left, right) {
+            NONE => ids.extend([left, right].map(|symbol| pairs.id(symbol))),
+            makes => ids.push(pairs.id(makes)),
+        },
+        _ => match symbols.len() {
+            0..=4 => merge_short::<4>(pairs, symbols, ids),
+            5..=8 => merge_short::<8>(pairs, symbols, ids),
+            9..=16 => merge_short::<16>(pairs, symbols, ids),
+            17..=32 => merge_short::<32>(pairs, symbols, ids),
+            _ => merge_short::<SHORT>(pairs, symbols, ids),
         },
     }
 }
 
-/// Appends the ids of a part of 2 to `N` bytes; `N` is a power of two up to 64.
+/// Appends the ids of a part that begins as 2 to `N` symbols; `N` is a power of two up to 64.
 ///
 /// No branch but the end: what merges next to what cannot be guessed.
-fn merge_short<const N: usize>(pairs: &PairTable, part: &[u8], makes: &[Symbol], ids: &mut Vec<TokenId>) {
+fn merge_short<const N: usize>(pairs: &PairTable, part: &[Symbol], ids: &mut Vec<TokenId>) {
     // What a pair makes, above its position: the least is the one to merge. And a bit for each symbol's position.
     let candidate = |makes: Symbol, at: usize| (makes as u64) << 6 | at as u64;
     let mut candidates = [u64::MAX; N];
     let mut symbols = [0; N];
     let mut positions = u64::MAX >> (64 - part.len());
-    for (at, (&byte, &makes)) in part.iter().zip(makes).enumerate().take(N) {
-        symbols[at] = byte as Symbol;
-        candidates[at] = candidate(makes, at);
+    symbols.iter_mut().zip(part).for_each(|(place, symbol)| *place = *symbol);
+    for (at, pair) in part.windows(2).enumerate().take(N) {
+        candidates[at] = candidate(pairs.get(pair[0], pair[1]), at);
     }
     loop {
         // Halves against each other: a chain of six steps for 64, where one by one is a chain of 64.

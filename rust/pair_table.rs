@@ -6,11 +6,14 @@
 //! section 3 end up here: a rule a line of `merges.txt`, or a rule for each way to split a token of a rank file.
 //!
 //! Two tables, sized for the processor's caches:
-//! - of two bytes, an array, which also says which bytes never stand side by side in a token (of the
-//!   65,536 pairs, GPT-2's tokens have 2,689). No symbol ever spans such a place, so a piece falls apart there.
-//! - of all others, a hash table with two buckets of two slots for each pair (cuckoo hashing: Pagh and Rodler, 2001; with
+//! - of all pairs, a hash table with two buckets of two slots for each pair (cuckoo hashing: Pagh and Rodler, 2001; with
 //!   buckets: Dietzfelbinger and Weidling, 2007): two loads at once and no loop, so nothing for the processor to
 //!   guess wrong. A slot is 8 bytes: the pair and what it makes.
+//! - of two bytes, an array of what tells how a piece begins: whether any token has them side by side (of the 65,536 pairs,
+//!   2,689 are in GPT-2's tokens; no symbol ever spans such a place, so a piece falls apart there), and whether they are sure to
+//!   merge first.
+
+use std::hint::select_unpredictable;
 
 use crate::encoding::{TokenId, Vocabulary};
 
@@ -18,10 +21,10 @@ use crate::encoding::{TokenId, Vocabulary};
 pub type Symbol = u32;
 
 /// No rule for the pair.
-pub const NONE: Symbol = Symbol::MAX - 1;
+pub const NONE: Symbol = Symbol::MAX;
 
-/// No rule for the two bytes, and no token that has them side by side.
-pub const APART: Symbol = Symbol::MAX;
+/// Symbols below this are bytes.
+const BYTES: Symbol = 256;
 
 const SYMBOL_BITS: u32 = 21;
 
@@ -29,14 +32,34 @@ const SYMBOL_BITS: u32 = 21;
 pub const MOST_SYMBOLS: usize = (1 << SYMBOL_BITS) - 1;
 
 pub struct PairTable {
-    bytes: Vec<Symbol>,
+    bytes: Vec<BytePair>,
     buckets: Vec<[Slot; 2]>,
     shift: u32,
     /// By symbol.
     ids: Vec<TokenId>,
+    /// From this symbol on, ids are symbols and `offset`, which saves the way to memory.
+    regular: Symbol,
+    offset: TokenId,
     /// By id; [`NONE`] of what no merge makes.
     symbols: Vec<Symbol>,
 }
+
+/// What is known of two bytes side by side. Symbols are [`LATE`] where 16 bits do not hold them, or there are none.
+#[derive(Clone, Copy)]
+#[repr(align(8))]
+pub struct BytePair {
+    /// What they make; also [`LATE`] if that makes something that comes before it.
+    pub makes: u16,
+    /// The least that the second makes with any symbol that ends in the first.
+    pub second_makes: u16,
+    /// The least that the first makes with any symbol that begins with the second.
+    pub first_makes: u16,
+    /// No token has them side by side.
+    pub apart: bool,
+    is_too_late: bool,
+}
+
+pub const LATE: u16 = u16::MAX;
 
 /// A pair, and below it what it makes. No rule looks like [`EMPTY`]: a pair has two times [`SYMBOL_BITS`].
 type Slot = u64;
@@ -52,30 +75,61 @@ impl PairTable {
         let mut ids = byte_ids.to_vec();
         ids.extend(by_rank);
         let mut symbols = vec![NONE; vocabulary.size()];
-        let mut bytes = vec![APART; 1 << 16];
+        let nothing = BytePair { makes: LATE, second_makes: LATE, first_makes: LATE, apart: true, is_too_late: false };
+        let mut bytes = vec![nothing; 1 << 16];
         for (symbol, &id) in (0..).zip(&ids) {
             symbols[id as usize] = symbol;
             for pair in vocabulary.ordinary_bytes(id).unwrap_or_default().windows(2) {
-                bytes[two_bytes(pair[0], pair[1])] = NONE;
+                bytes[two_bytes(pair[0], pair[1])].apart = false;
             }
         }
-        let mut table = PairTable { bytes, buckets: vec![], shift: 0, ids, symbols };
+        let offset_at = |at: usize| ids[at].wrapping_sub(at as TokenId);
+        let last = ids.len() - 1;
+        let offset = offset_at(last);
+        let regular = (0..last).rev().find(|&at| offset_at(at) != offset).map_or(0, |at| at as Symbol + 1);
+        let mut table = PairTable { bytes, buckets: vec![], shift: 0, ids, regular, offset, symbols };
         // Nine tenths full would be too full.
         table.clear((table.ids.len() * 5 / 8).next_power_of_two());
         table
     }
 
     /// `left` and `right` make a token. Each pair has one rule, and each token is made by one.
-    pub fn insert(&mut self, left: TokenId, right: TokenId, makes: TokenId) {
+    pub fn insert(&mut self, left: TokenId, right: TokenId, makes: TokenId, vocabulary: &Vocabulary) {
+        let bytes = [left, right].map(|id| vocabulary.ordinary_bytes(id).unwrap_or_default());
         let [left, right, makes] = [left, right, makes].map(|id| self.symbols[id as usize]);
         if left == NONE || right == NONE {
             // A token that no rule makes is in no piece, and neither is what is made of it.
             return;
         }
-        if let (Ok(left), Ok(right)) = (u8::try_from(left), u8::try_from(right)) {
-            self.bytes[two_bytes(left, right)] = makes;
-        } else if let Err(homeless) = self.settle(pair_of(left, right) << SYMBOL_BITS | makes as Slot) {
+        self.note(bytes, [left, right], makes);
+        if let Err(homeless) = self.settle(pair_of(left, right) << SYMBOL_BITS | makes as Slot) {
             self.grow(homeless);
+        }
+    }
+
+    /// What a rule tells of two bytes.
+    fn note(&mut self, bytes: [&[u8]; 2], symbols: [Symbol; 2], makes: Symbol) {
+        for (bytes, symbol) in bytes.into_iter().zip(symbols) {
+            if let &[left, right] = bytes
+                && makes < symbol
+            {
+                let pair = &mut self.bytes[two_bytes(left, right)];
+                pair.is_too_late = true;
+                pair.makes = LATE;
+            }
+        }
+        let [Some(&last), Some(&first)] = [bytes[0].last(), bytes[1].first()] else { return };
+        let pair = &mut self.bytes[two_bytes(last, first)];
+        let makes = u16::try_from(makes).unwrap_or(LATE);
+        let [left_is_byte, right_is_byte] = symbols.map(|symbol| symbol < BYTES);
+        if right_is_byte {
+            pair.second_makes = pair.second_makes.min(makes);
+        }
+        if left_is_byte {
+            pair.first_makes = pair.first_makes.min(makes);
+        }
+        if left_is_byte && right_is_byte && !pair.is_too_late {
+            pair.makes = makes;
         }
     }
 
@@ -122,27 +176,27 @@ impl PairTable {
         [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93].map(|factor| (pair.wrapping_mul(factor) >> self.shift) as usize)
     }
 
-    /// What two symbols make, not both of them bytes; or [`NONE`].
+    /// What two symbols make; or [`NONE`].
     #[inline(always)]
     pub fn get(&self, left: Symbol, right: Symbol) -> Symbol {
         let pair = pair_of(left, right);
         let mut makes = NONE;
         for &slot in self.places(pair).map(|place| self.buckets[place]).as_flattened() {
             let symbol = slot as Symbol & MOST_SYMBOLS as Symbol;
-            makes = std::hint::select_unpredictable(slot >> SYMBOL_BITS == pair, symbol, makes);
+            makes = select_unpredictable(slot >> SYMBOL_BITS == pair, symbol, makes);
         }
         makes
     }
 
-    /// What two bytes make; or [`NONE`], or [`APART`].
     #[inline(always)]
-    pub fn of_bytes(&self, left: u8, right: u8) -> Symbol {
+    pub fn of_bytes(&self, left: u8, right: u8) -> BytePair {
         self.bytes[two_bytes(left, right)]
     }
 
     #[inline(always)]
     pub fn id(&self, symbol: Symbol) -> TokenId {
-        self.ids[symbol as usize]
+        let irregular = self.ids[symbol.min(self.regular) as usize];
+        select_unpredictable(symbol >= self.regular, symbol.wrapping_add(self.offset), irregular)
     }
 }
 

@@ -3,11 +3,12 @@
 //! At each place the longest literal wins, whatever order they were given in; a match ends before
 //! the next one is sought. An Aho-Corasick automaton finds them in one pass, however many there are: daachorse,
 //! because it is built in linear time (aho-corasick took minutes for the 400,000 literals that some add). It takes 17
-//! instructions a byte, so it runs only where what all literals begin with has been found.
+//! instructions a byte, so it runs only where what literals begin with has been found, many bytes at a time.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use aho_corasick::{Span, packed};
 use daachorse::{DoubleArrayAhoCorasick, DoubleArrayAhoCorasickBuilder, MatchKind};
 use hashbrown::{HashMap, HashSet};
 use memchr::memmem;
@@ -34,9 +35,22 @@ pub struct Finder {
     automaton: Option<DoubleArrayAhoCorasick<TokenId>>,
     /// Bytes of the longest literal.
     longest: usize,
-    /// What all literals begin with, if anything: much faster to find than the automaton is to run.
-    prefix: Option<memmem::Finder<'static>>,
+    beginnings: Beginnings,
 }
+
+/// What literals begin with: much faster to find than the automaton is to run.
+enum Beginnings {
+    /// All of them, with this.
+    Same(Box<memmem::Finder<'static>>),
+    /// Each of them, with one of a few (by vectors: Teddy, of Hyperscan).
+    Few(Box<packed::Searcher>),
+    /// Too many to look for.
+    Many,
+}
+
+/// Bytes of a beginning where there are several, and the most that there are.
+const MOST_BYTES: usize = 4;
+const FEW: usize = 64;
 
 /// What to do with the literals of special tokens in a text.
 pub enum Special {
@@ -191,16 +205,14 @@ fn place(bytes: [u8; 2]) -> (usize, u64) {
 impl Finder {
     pub fn new(tokens: Vec<(&str, u32)>) -> Result<Self> {
         let longest = tokens.iter().map(|(literal, _)| literal.len()).max().unwrap_or(0);
-        let Some((first, _)) = tokens.first() else {
-            return Ok(Finder { automaton: None, longest, prefix: None });
-        };
-        let common = |literal: &str| first.bytes().zip(literal.bytes()).take_while(|(a, b)| a == b).count();
-        let shared = tokens.iter().map(|(literal, _)| common(literal)).min().unwrap_or(0);
-        let prefix = (shared > 0).then(|| memmem::Finder::new(&first.as_bytes()[..shared]).into_owned());
+        if tokens.is_empty() {
+            return Ok(Finder { automaton: None, longest, beginnings: Beginnings::Many });
+        }
+        let beginnings = Beginnings::new(tokens.iter().map(|(literal, _)| literal.as_bytes()).collect());
         let builder = DoubleArrayAhoCorasickBuilder::new().match_kind(MatchKind::LeftmostLongest);
         let automaton = builder.build_with_values(tokens);
         let automaton = automaton.map_err(|error| Error::file(format!("special tokens: {error}")))?;
-        Ok(Finder { automaton: Some(automaton), longest, prefix })
+        Ok(Finder { automaton: Some(automaton), longest, beginnings })
     }
 
     /// The first literal from byte `start` on, and its number.
@@ -232,15 +244,51 @@ impl Finder {
     /// beyond them as far as a literal is long, should not see a byte more than twice.
     #[inline]
     fn starts(&self, bytes: &[u8], window: Range<usize>) -> Option<Range<usize>> {
-        let Some(prefix) = &self.prefix else { return Some(window) };
-        let needle = prefix.needle();
-        let seen = &bytes[window.start..(window.end + needle.len() - 1).min(bytes.len())];
-        // A short text is over before the search for a whole prefix has got going.
-        if seen.len() < 64 && memchr::memchr(needle[0], seen).is_none() {
-            return None;
-        }
-        let first = window.start + prefix.find(seen)?;
+        let first = self.beginnings.find(bytes, window.clone())?;
         Some(first..window.end.min(first + self.longest.max(256)))
+    }
+}
+
+impl Beginnings {
+    fn new(mut literals: Vec<&[u8]>) -> Self {
+        literals.sort_unstable();
+        let (first, last) = (literals[0], literals[literals.len() - 1]);
+        let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+        if shared > 0 {
+            return Beginnings::Same(Box::new(memmem::Finder::new(&first[..shared]).into_owned()));
+        }
+        for length in (1..=MOST_BYTES).rev() {
+            literals.iter_mut().for_each(|literal| *literal = &literal[..length.min(literal.len())]);
+            literals.dedup();
+            if literals.len() <= FEW
+                && let Some(searcher) = packed::Searcher::new(&literals)
+            {
+                return Beginnings::Few(Box::new(searcher));
+            }
+        }
+        Beginnings::Many
+    }
+
+    /// The first place in `window` at which a literal may start.
+    #[inline]
+    fn find(&self, bytes: &[u8], window: Range<usize>) -> Option<usize> {
+        let seen = |longest: usize| window.start..(window.end + longest - 1).min(bytes.len());
+        match self {
+            Beginnings::Same(finder) => {
+                let seen = &bytes[seen(finder.needle().len())];
+                // A short text is over before the search for a whole beginning has got going.
+                if seen.len() < 64 && memchr::memchr(finder.needle()[0], seen).is_none() {
+                    return None;
+                }
+                Some(window.start + finder.find(seen)?)
+            }
+            Beginnings::Few(searcher) => {
+                // Of a short one that starts behind the window, too.
+                let first = searcher.find_in(bytes, Span::from(seen(MOST_BYTES)))?.start();
+                (first < window.end).then_some(first)
+            }
+            Beginnings::Many => Some(window.start),
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 import json
 import re
 from contextlib import contextmanager
+from dataclasses import asdict
 
 from bpeline.corpus import documents
-from bpeline.corpus.documents import ReadOptions
+from bpeline.corpus.documents import Place, ReadOptions
 from bpeline.corpus.inputs import find
 from bpeline.corpus.readers import read
 
@@ -43,6 +44,7 @@ def documents_of(source, resume_at=None):
         batch.texts.validate(full=True)
         texts = batch.texts.to_pylist()
         assert None not in texts
+        assert Place(**json.loads(json.dumps(asdict(batch.place)))) == batch.place  # as in a manifest
         assert batch.place.document == len(found) - going_on + len(problems), (batch.place, len(found), len(problems))
         assert batch.place.part == part
         part = (part if going_on and len(texts) == 1 else 0) + len(texts[-1].encode()) if batch.open else 0

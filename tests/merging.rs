@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use bpeline::encoding::{Encoding, Parts, Rules, TokenId};
 use bpeline::interrupt::Never;
-use bpeline::pair_table::{APART, NONE};
+use bpeline::pair_table::{LATE, NONE};
 use bpeline::special::Special;
 use bpeline::{Encoder, encoding::ranks};
 use proptest::collection::vec;
@@ -24,15 +24,27 @@ fn naive(rules: &PairRules, mut ids: Vec<TokenId>) -> Vec<TokenId> {
     }
 }
 
-/// Tokens over two letters, and how to split some of them in two: rules in the order of their ranks.
+/// Tokens, and how to split some of them in two: rules in the order of their ranks. Of two letters, so that much overlaps; or
+/// of six, so that pairs are sure to merge.
 fn tokens_and_splits() -> impl Strategy<Value = (Vec<String>, Vec<(usize, usize)>)> {
-    let tokens = proptest::collection::btree_set("[ab]{2,5}", 1..16).prop_map(Vec::from_iter);
-    (tokens, vec((0usize..16, 1usize..5), 0..40))
+    let tokens = prop_oneof![
+        proptest::collection::btree_set("[ab]{2,5}", 1..16),
+        proptest::collection::btree_set("[a-f]{2,4}|[a-f]{2}", 1..60),
+    ];
+    (tokens.prop_map(Vec::from_iter), vec((0usize..60, 1usize..5), 0..200))
 }
 
 fn text() -> impl Strategy<Value = String> {
     // Parts of every length that is merged in a way of its own, and of two ways in one piece.
-    prop_oneof!["[ab]{1,12}", "[ab]{13,80}", "[ab]{65,300}", "[abz]{1,200}", "a{65,200}", "(a{1,9}b){10,40}"]
+    prop_oneof![
+        "[ab]{1,12}",
+        "[ab]{13,80}",
+        "[ab]{65,300}",
+        "[abz]{1,200}",
+        "a{65,200}",
+        "(a{1,9}b){10,40}",
+        "[a-f]{1,64}"
+    ]
 }
 
 proptest! {
@@ -113,12 +125,43 @@ fn a_token_has_one_rule_at_most() {
     let [a, b, c, d] = *b"abcd";
     // Where bytes are the ids 0 to 255 and ranks are ids, symbols are ids too.
     let pairs = encoding.pairs();
-    assert_eq!(pairs.of_bytes(a, b), 256);
+    assert_eq!(pairs.get(a.into(), b.into()), 256);
     assert_eq!(pairs.get(256, c.into()), 258);
     assert_eq!(pairs.get(a.into(), 257), NONE);
     assert_eq!(pairs.get(256, d.into()), 259);
-    assert_eq!((pairs.of_bytes(a, d), pairs.of_bytes(b, d)), (APART, NONE));
+    assert_eq!((pairs.of_bytes(a, d).apart, pairs.of_bytes(b, d).apart), (true, false));
     assert_eq!(encoding.whole_piece(b"xyz"), Some(260)); // which no rule makes
+}
+
+/// The lemma on sure pairs: what is known of two bytes.
+#[test]
+fn what_may_take_a_byte_away() {
+    let words = [&b"ab"[..], b"bc", b"cab", b"abcd", b"xy", b"xyz"];
+    let mut tokens: Vec<(TokenId, Vec<u8>)> = (0..256).map(|b| (b, vec![b as u8])).collect();
+    tokens.extend((256..).zip(words.map(<[u8]>::to_vec)));
+    let [a, b, c, d, x, y, z] = *b"abcdxyz";
+    let byte = TokenId::from;
+    // ab, bc, c + ab, ab + c + d (which none makes of its own), and xy + z before xy.
+    let rules = vec![(byte(a), byte(b)), (byte(b), byte(c)), (byte(c), 256), (260, byte(z)), (byte(x), byte(y))];
+    let tokens = tokens.into_iter().collect();
+    let parts = Parts {
+        name: "test".into(),
+        pattern: "gpt2".into(),
+        tokens,
+        rules: Rules::Pairs(rules),
+        special_tokens: vec![],
+    };
+    let encoding = Encoding::new("test", parts).unwrap();
+    let of = |left, right| {
+        let pair = encoding.pairs().of_bytes(left, right);
+        (pair.makes, pair.second_makes, pair.first_makes)
+    };
+    assert_eq!(of(a, b), (256, 256, 256));
+    assert_eq!(of(b, c), (257, 257, 257));
+    assert_eq!(of(c, a), (LATE, LATE, 258)); // c and ab
+    assert_eq!(of(c, d), (LATE, LATE, LATE)); // abcd has no rule
+    assert_eq!(of(x, y), (LATE, 260, 260)); // xyz is made before xy: never sure
+    assert_eq!(of(y, z), (LATE, 259, LATE)); // xy and z
 }
 
 #[test]

@@ -77,6 +77,7 @@ class TestTheSameBytes:
         monkeypatch.setattr("bpeline.corpus.writer.EVERY", 0.0)
         monkeypatch.setattr("bpeline.corpus.writer.SHARE", 0.0)
         monkeypatch.setattr("bpeline.corpus.encoder.HASHED", 12)
+        monkeypatch.setattr("bpeline.corpus.encoder.ENDING", 4)
 
     @pytest.mark.parametrize("format", plan.FORMATS)
     @pytest.mark.parametrize("val_fraction", [0, 0.4])

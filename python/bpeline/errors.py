@@ -32,5 +32,9 @@ class ArrowError(BpelineError, ValueError):
     """Arrow data is malformed, or a stream of it failed."""
 
 
+class TrainingError(BpelineError, ValueError):
+    """A corpus, or a setting, from which no tokenizer can be trained."""
+
+
 class CorpusError(BpelineError, ValueError):
     """A corpus cannot be read, or a job on it cannot start or go on; the message names the file, and the line if there is one."""

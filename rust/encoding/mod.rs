@@ -151,7 +151,7 @@ impl Encoding {
         }
         let pair_table = |rules: &[Rule]| {
             let mut pairs = PairTable::new(rules.iter().map(|rule| rule.makes), &byte_ids, &vocabulary);
-            rules.iter().for_each(|rule| pairs.insert(rule.left, rule.right, rule.makes));
+            rules.iter().for_each(|rule| pairs.insert(rule.left, rule.right, rule.makes, &vocabulary));
             pairs
         };
         let (pairs, unmade) = match (&rules, known) {

@@ -82,7 +82,7 @@ pub(super) fn pair_table(vocabulary: &Vocabulary, byte_ids: &[TokenId; 256]) -> 
     for (_, id) in by_length.into_iter().flatten() {
         let bytes = vocabulary.ordinary_bytes(id).unwrap_or_default();
         match merger.merge(&pairs, bytes, &Never) {
-            Ok(&[left, right]) => pairs.insert(left, right, id),
+            Ok(&[left, right]) => pairs.insert(left, right, id, vocabulary),
             _ => unmade.push(id),
         }
     }

@@ -112,7 +112,7 @@ impl Window {
         next.clear();
         next.extend((1..length).chain([NOWHERE]));
         makes.clear();
-        makes.extend(bytes.windows(2).map(|pair| pairs.of_bytes(pair[0], pair[1])));
+        makes.extend(bytes.windows(2).map(|pair| pairs.get(pair[0] as Symbol, pair[1] as Symbol)));
         makes.push(NONE);
         let mut entries = std::mem::take(heap).into_vec();
         entries.clear();

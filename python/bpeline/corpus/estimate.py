@@ -43,7 +43,7 @@ def estimate(plan: Plan, read: Read, threads: int | None) -> Estimate | None:
         for batch in first:
             run = encoder.one(batch)
             if run is not None:
-                documents, tokens = documents + len(run.ends), tokens + len(run.tokens)
+                documents, tokens = documents + len(run.ends), tokens + len(run)
                 text_bytes += run.text_bytes
     seconds = time.perf_counter() - began
     if is_exact:

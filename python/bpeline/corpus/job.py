@@ -193,7 +193,7 @@ class _Drive:
         with Behind[Run](self._writer.write, DEPTH) as behind:
             for run in runs:
                 behind.put(run)
-                size, documents, tokens = size + run.size, documents + len(run.ends), tokens + len(run.tokens)
+                size, documents, tokens = size + run.size, documents + len(run.ends), tokens + len(run)
                 text_bytes, skipped = text_bytes + run.text_bytes, skipped + len(run.problems)
                 if progress is not None:
                     url = "" if run.source is None else self._plan.sources[run.source].url

@@ -50,7 +50,7 @@ def second_pass(plan: Plan, folder: Path, after: dict[str, Any] | None) -> Itera
             some = [tokens[begin:end] for begin, end in zip(begins[:count], ends[:count], strict=True)]
             index += count
             yield Run(
-                tokens=some[0] if count == 1 else np.concatenate(some),
+                ids=some[0] if count == 1 else np.concatenate(some),
                 ends=filled[:count],
                 numbers=np.zeros(count + 1, np.int64),
                 source=None,

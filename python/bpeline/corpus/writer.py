@@ -51,7 +51,7 @@ class Writer:
             self._skip(problem)
         manifest = self.manifest
         manifest.documents += len(run.ends)
-        manifest.tokens += len(run.tokens)
+        manifest.tokens += len(run)
         manifest.text_bytes += run.text_bytes
         self._after = run.after
         if any(split.finished for split in self._splits.values()) or time.monotonic() >= self._due:
@@ -192,7 +192,7 @@ def _of_split(
     run: Run, is_in: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64], pa.RecordBatch | None]:
     """The numbers, tokens, ends and columns of some documents of a run."""
-    lengths = np.diff(run.ends, prepend=0, append=len(run.tokens))
+    lengths = np.diff(run.ends, prepend=0, append=len(run))
     tokens = run.tokens[np.repeat(is_in, lengths)]
     whole = is_in[:-1]
     kept = None if run.kept is None else run.kept.filter(pa.array(whole))

@@ -146,9 +146,9 @@ def runs_of(plan: Plan, table: pa.Table) -> Iterator[Run]:
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < plan.tokenizer.vocab_size:
             bad = tokens[(tokens < 0) | (tokens >= plan.tokenizer.vocab_size)][0]
             raise CorpusError(f"{IDS} holds {bad}, which is no id of {plan.tokenizer.name}")
-        joined, ends = encoder.with_eot(tokens, offsets.astype(np.int64), len(rows), False)
+        eot, ends = encoder.with_eot(offsets.astype(np.int64), len(rows), False)
         columns = rows.select(list(plan.keep)) if plan.keep else None
-        yield run_of(joined, ends, columns)
+        yield Run(tokens.astype(plan.dtype), ends, numbers(ends), None, {}, kept=columns, eot=eot)
 
 
 def stored_runs(folder: Path) -> Iterator[Run]:
@@ -160,13 +160,13 @@ def stored_runs(folder: Path) -> Iterator[Run]:
         ends = np.asarray(offsets[index + 1 : index + 1 + RUN_DOCUMENTS])
         begin = int(offsets[index])
         ends = ends[: max(1, int(np.searchsorted(ends, begin + RUN_TOKENS)))] - begin
-        yield run_of(np.asarray(tokens[begin : begin + int(ends[-1])]), ends, None)
+        yield Run(np.asarray(tokens[begin : begin + int(ends[-1])]), ends, numbers(ends), None, {})
         index += len(ends)
 
 
-def run_of(tokens: "np.ndarray[Any, Any]", ends: "np.ndarray[Any, Any]", columns: pa.RecordBatch | None) -> Run:
-    """A run of whole documents of which nobody knows the file."""
-    return Run(tokens, ends, np.zeros(len(ends) + 1, np.int64), None, {}, kept=columns)
+def numbers(ends: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Nobody knows the files that the documents are of, nor their numbers there."""
+    return np.zeros(len(ends) + 1, np.int64)
 
 
 def rename_all(folder: Folder, plan: Plan, manifest: Manifest, parts: list[Path]) -> None:

@@ -87,11 +87,15 @@ def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | Non
     # a comma. So as many values as lines are one a line.
     content = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(content == ord("\n"))
-    lines = len(ends) + (len(content) > 0 and content[-1] != ord("\n"))
+    lines = len(ends) + int(len(content) > 0 and content[-1] != ord("\n"))
     if lines > len(ends):
         ends = np.append(ends, len(content))
     starts = np.concatenate(([0], ends[:-1] + 1))
-    if lines == 0 or len(block) > LONGEST or (ends - starts).min() < 3 or (content[starts] != ord("{")).any():
+    sizes = ends - starts
+    if sizes.min(initial=1) < 2:
+        filled = (sizes > 1) | ((sizes == 1) & (content[starts] != ord("\r")))
+        starts, ends = starts[filled], ends[filled]
+    if not len(starts) or len(block) > LONGEST or (ends - starts).min() < 3 or (content[starts] != ord("{")).any():
         return None
     lasts = content[ends - 1]
     if (lasts != ord("}")).any():
@@ -110,7 +114,7 @@ def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | Non
         table.validate(full=True)
     except pa.ArrowInvalid:
         return None
-    if table.num_rows != lines or table[column].null_count:
+    if table.num_rows != len(starts) or table[column].null_count:
         return None
     batch = table.to_batches()[0]
     kept = batch.select(schema.names).cast(schema) if len(schema) else None
