@@ -37,3 +37,11 @@ def readers_of(path):
                 if any(os.readlink(link) == str(path) for link in (process / "fd").iterdir()):
                     found.append(int(process.name))
     return found
+
+
+def is_dead(process):
+    """Whether a process has ended, and so has closed its files."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True

@@ -29,7 +29,9 @@ from bpeline.integrations import ray_engine
 from tests import corpus_reading as reading
 from tests.corpus_jobs import contents
 from tests.corpus_memory import sources
-from tests.ray_cluster import readers_of, two_nodes
+from tests.ray_cluster import is_dead, readers_of, two_nodes
+
+pytestmark = pytest.mark.engines
 
 TEXTS = [f"document {number}: it's {number * number:,} words\n" * (number % 7) for number in range(90)]
 
@@ -170,7 +172,7 @@ class TestJob:
                     time.sleep(0.01)
                 killed.extend(readers_of(pipe))
                 os.kill(killed[0], signal.SIGKILL)
-                while killed[0] in readers_of(pipe):
+                while not is_dead(killed[0]):  # until then it is a reader
                     time.sleep(0.01)
             with opened_by_reader(pipe) as file:
                 file.write(text)

@@ -20,6 +20,8 @@ from tests import corpus_reading as reading
 from tests.ray_cluster import two_nodes
 
 EOT = 50256
+pytestmark = pytest.mark.engines
+
 TEXTS = [f"document {number}: it's {number * number:,} words\n" * (number % 7) for number in range(120)]
 RANKS = {bytes([byte]): byte for byte in range(256)} | {b"it": 256, b" w": 257}
 

@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 import bpeline
 from bpeline.integrations.spark import tokenize
 
+pytestmark = pytest.mark.engines
+
 TEXTS = [f"document {number}: it's {number * number:,} ünïcödé\n" * (number % 7) for number in range(200)]
 RANKS = {bytes([byte]): byte for byte in range(256)} | {b"it": 70_000, b" w": 257}
 

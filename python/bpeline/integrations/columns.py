@@ -43,5 +43,5 @@ def with_ids(
     lists = pa.chunked_array(encoded) if isinstance(texts, pa.ChunkedArray) else pa.array(encoded)
     schema = pa.schema([rows.schema.field(name) for name in chosen])
     schema = schema.append(pa.field(IDS, ids or lists.type))
-    arrays = [rows.column(name) for name in chosen]
+    arrays: list[pa.Array | pa.ChunkedArray] = [rows.column(name) for name in chosen]
     return type(rows).from_arrays([*arrays, lists if ids is None else lists.cast(ids)], schema=schema)

@@ -118,7 +118,7 @@ def joined(runs: Iterator[Run]) -> Iterator[Run]:
         if run.after["place"] is None:
             problems, size, last = problems + run.problems, size + run.size, run
         else:
-            yield replace(run, problems=problems + run.problems, size=size + run.size) if last else run
+            yield replace(run, problems=problems + run.problems, size=size + run.size) if last is not None else run
             problems, size, last = (), 0, None
     if last is not None:
         yield replace(last, problems=problems, size=size)
