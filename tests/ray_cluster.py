@@ -9,7 +9,7 @@ NODE = {"num_cpus": 3, "object_store_memory": 100_000_000}
 
 @contextmanager
 def two_nodes():
-    """The address of a cluster that this process is connected to."""
+    """A cluster that this process is connected to."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -22,7 +22,7 @@ def two_nodes():
         ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
         data = ray.data.DataContext.get_current()
         data.enable_progress_bars, data.execution_options.preserve_order = False, True
-        yield cluster.address
+        yield cluster
     finally:
         ray.shutdown()
         cluster.shutdown()

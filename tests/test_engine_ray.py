@@ -11,6 +11,7 @@ import sys
 import termios
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +30,7 @@ from bpeline.integrations import ray_engine
 from tests import corpus_reading as reading
 from tests.corpus_jobs import contents
 from tests.corpus_memory import sources
-from tests.ray_cluster import is_dead, readers_of, two_nodes
+from tests.ray_cluster import NODE, is_dead, readers_of, two_nodes
 
 pytestmark = pytest.mark.engines
 
@@ -83,8 +84,8 @@ def test_engines_are_named(tmp_path, engine, address):
 @pytest.fixture(scope="module")
 def cluster():
     pytest.importorskip("ray.data")
-    with two_nodes() as address:
-        yield address
+    with two_nodes() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -163,10 +164,10 @@ class TestJob:
         for number in (0, 2):
             (tmp_path / "in" / f"{number}.txt").write_text(TEXTS[-1] * 50)
         pipe, text = tmp_path / "in" / "1.txt", "".join(TEXTS).encode() * 20
-        killed = []
+        killed, done = [], threading.Event()
 
         def feed():
-            with opened_by_reader(pipe) as file:
+            with opened_by_reader(pipe, done) as file:
                 file.write(text[: len(text) // 2])
                 while waiting_in(file):
                     time.sleep(0.01)
@@ -174,13 +175,17 @@ class TestJob:
                 os.kill(killed[0], signal.SIGKILL)
                 while not is_dead(killed[0]):  # until then it is a reader
                     time.sleep(0.01)
-            with opened_by_reader(pipe) as file:
-                file.write(text)
+            while not done.is_set():  # a dead process may still be a reader, as long as one of its threads is
+                with suppress(OSError), opened_by_reader(pipe, done) as file:
+                    file.write(text)
+                while readers_of(pipe) and not done.is_set():
+                    time.sleep(0.01)
 
         os.mkfifo(pipe)
         feeder = threading.Thread(target=feed, daemon=True)
         feeder.start()
         bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "many", engine="ray", format="npy")
+        done.set()
         feeder.join(10)
         assert len(killed) == 1 and killed[0] != os.getpid()
         pipe.unlink()
@@ -188,6 +193,23 @@ class TestJob:
         bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "one", format="npy")
         for name in ("tokens.npy", "offsets.npy"):
             assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+
+    def test_a_machine_that_dies(self, cluster, tmp_path):
+        """With what it had encoded and nobody had fetched."""
+        (tmp_path / "in").mkdir()
+        for number in range(40):
+            (tmp_path / "in" / f"{number:02}.txt").write_text("".join(TEXTS) * (number + 1))
+        node, seen = cluster.add_node(**NODE), []
+
+        def die(progress):
+            if not seen:
+                cluster.remove_node(node, allow_graceful=False)
+            seen.append(progress.documents)
+
+        bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "many", engine="ray", progress=die)
+        bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "one")
+        assert contents(tmp_path / "many") == contents(tmp_path / "one")
+        assert seen == list(range(1, 41))
 
     def test_errors_are_those_of_one_machine(self, corpus, tmp_path):
         for engine in ("local", "ray"):
@@ -216,7 +238,7 @@ class TestJob:
 
     def test_the_command(self, cluster, corpus, tmp_path):
         pytest.importorskip("typer")
-        options = ["--separator", "<sep>", "--on-error", "skip", "--engine", "ray", "--address", cluster]
+        options = ["--separator", "<sep>", "--on-error", "skip", "--engine", "ray", "--address", cluster.address]
         command = [sys.executable, "-m", "bpeline", "tokenize", corpus, "-o", tmp_path / "many", *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
@@ -224,14 +246,13 @@ class TestJob:
         assert contents(tmp_path / "many") == contents(tmp_path / "one")
 
 
-def opened_by_reader(pipe, patience=60):
-    """The pipe to write to, once somebody reads it."""
-    until = time.monotonic() + patience
+def opened_by_reader(pipe, given_up):
+    """The pipe to write to, once somebody reads it; raises `OSError` if nobody does."""
     while True:
         try:
             number = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as error:
-            if error.errno != errno.ENXIO or time.monotonic() > until:
+            if error.errno != errno.ENXIO or given_up.is_set():
                 raise
             time.sleep(0.01)
         else:

@@ -28,8 +28,8 @@ RANKS = {bytes([byte]): byte for byte in range(256)} | {b"it": 256, b" w": 257}
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    with two_nodes() as address:
-        yield address
+    with two_nodes() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,9 @@ def corpus(tmp_path, monkeypatch):
     (tmp_path / "corpus").mkdir()
     for number in range(3):
         some = range(number * 20, number * 20 + 20)
-        pq.write_table(pa.table({"id": some, "text": [TEXTS[n] for n in some]}), tmp_path / "corpus" / f"{number}.parquet")
+        pq.write_table(
+            pa.table({"id": some, "text": [TEXTS[n] for n in some]}), tmp_path / "corpus" / f"{number}.parquet"
+        )
     return tmp_path
 
 
