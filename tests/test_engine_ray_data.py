@@ -1,8 +1,10 @@
 """Ray Data on a real cluster of two nodes: TokenizeBatch and CorpusDatasink, with workers that die."""
 
+import doctest
 import json
 import os
 import signal
+import sys
 
 import pytest
 
@@ -73,6 +75,10 @@ class TestTokenizeBatch:
         assert TokenizeBatch(column="said")(table)["input_ids"].to_pylist()[0] == tok.encode(
             "<|endoftext|>", special="text"
         )
+
+    def test_the_example(self):
+        found = doctest.testmod(sys.modules[TokenizeBatch.__module__])
+        assert found.attempted and not found.failed
 
     def test_faults_are_named(self):
         table = pa.table({"said": ["x"], "input_ids": [[1]]})

@@ -17,7 +17,7 @@ import bpeline
 
 pytestmark = pytest.mark.engines
 
-README = Path(bpeline.__file__).parent / "corpus" / "README.md"
+README = Path(__file__).parents[1] / "python" / "bpeline" / "corpus" / "README.md"
 TEXTS = [f"document {number}: <|endoftext|>it's {number * number:,} words\n" * (number % 7) for number in range(60)]
 RECIPES = {"dask": "dask.dataframe", "daft": "daft", "ray": "ray.data", "spark": "pyspark"}
 
