@@ -26,6 +26,7 @@ import bpeline
 from bpeline.corpus import plan as plans
 from bpeline.corpus.documents import Problem
 from bpeline.corpus.encoder import Run
+from bpeline.corpus.verify import verify_corpus
 from bpeline.integrations import ray_engine
 from tests import corpus_reading as reading
 from tests.corpus_jobs import contents
@@ -121,6 +122,7 @@ class TestJob:
         one = bpeline.tokenize_corpus(corpus, tmp_path / "one", **options)
         bpeline.tokenize_corpus(corpus, tmp_path / "many", engine="ray", **options)
         assert contents(tmp_path / "many") == contents(tmp_path / "one")
+        assert verify_corpus(tmp_path / "many").faults == []
         assert (one.documents, one.skipped) == (90, 3)  # the empty end of 10.txt is none
 
     def test_columns_and_another_encoding(self, tmp_path):

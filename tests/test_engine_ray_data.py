@@ -16,6 +16,7 @@ import ray
 
 import bpeline
 from bpeline.corpus.plan import FORMATS
+from bpeline.corpus.verify import verify_corpus
 from bpeline.integrations import ray_datasink
 from bpeline.integrations.ray import CorpusDatasink, TokenizeBatch
 from tests import corpus_reading as reading
@@ -145,6 +146,7 @@ class TestCorpusDatasink:
     def test_documents_and_manifest(self, tok, tmp_path, format):
         tokenized(texts()).write_datasink(CorpusDatasink(tmp_path, format=format))
         assert documents(tmp_path, format) == [tok.encode(text) for text in TEXTS]
+        assert verify_corpus(tmp_path).faults == []
         manifest = json.loads((tmp_path / "manifest.json").read_text())
         assert manifest["finished"] and manifest["documents"] == len(TEXTS)
         assert manifest["tokens"] == sum(shard["tokens"] for shard in manifest["shards"])

@@ -24,6 +24,7 @@ PUBLIC = {
 HAS_PYARROW = importlib.util.find_spec("pyarrow") is not None
 OPTIONAL = ("bpeline.cli", "bpeline.__main__", "bpeline._native", "bpeline.builtin", "bpeline.compat.transformers")
 OPTIONAL += ("bpeline.integrations.ray",) if HAS_PYARROW else ("bpeline.corpus", "bpeline.integrations")
+OPTIONAL += () if importlib.util.find_spec("matplotlib") else ("bpeline.corpus.plots", "bpeline.corpus.report")
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(bpeline.__path__, "bpeline.")

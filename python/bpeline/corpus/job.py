@@ -240,5 +240,6 @@ def _shuffle(folder: Folder, plan: Plan, drive: _Drive, manifest: Manifest, firs
     runs = shuffle.second_pass(plan, first_pass.out, (manifest.resume or {}).get("after"))
     drive(runs, done, first_pass.tokens * plan.dtype.itemsize)
     manifest.text_bytes, manifest.skipped = first_pass.manifest.text_bytes, first_pass.skipped
+    manifest.by_source = first_pass.manifest.by_source
     if (first_pass.out / SKIPPED).exists():  # else it was moved before a kill
         (first_pass.out / SKIPPED).replace(folder.path / SKIPPED)
