@@ -151,7 +151,7 @@ class Encoder:
             "in_val": bool(in_val[-1]) if in_val is not None and cut else False,
             "used": self._used + ended,
         }
-        eot, ends = self._with_eot(offsets, ended, bool(cut))
+        eot, ends = self.with_eot(offsets, ended, bool(cut))
         run = Run(
             ids=ids,
             ends=ends,
@@ -230,7 +230,7 @@ class Encoder:
         offsets = lists.offsets.to_numpy()
         return lists.values.to_numpy(), offsets
 
-    def _with_eot(
+    def with_eot(
         self, offsets: NDArray[np.int64], ended: int, goes_on: bool
     ) -> tuple[tuple[NDArray[np.int64], int] | None, NDArray[np.int64]]:
         """Before which ids end-of-text goes, and where the documents end once it is there."""
