@@ -2,7 +2,7 @@
 
     reader ── Documents ──> encoder (the calling thread, and its own threads) ── Run ──> writer
 
-At most two batches wait between two of them, so memory is a few batches whatever the size of the corpus. An error anywhere ends all
+At most a few batches wait between two of them, so memory is a few batches whatever the size of the corpus. An error anywhere ends all
 three; what the manifest says is done stays so.
 """
 
@@ -29,7 +29,8 @@ from .writer import SKIPPED, Writer
 Read: TypeAlias = Callable[[Source, Place | None], Iterator[Documents]]
 Encode: TypeAlias = Callable[[Plan, dict[str, Any] | None], Generator[Run]]
 """Makes the runs of a plan from where an earlier job was (`Run.after`): on this machine (`encoded`), or on others."""
-DEPTH = 2
+DEPTH = 6
+"""Batches, of 4 MB as a rule: so many milliseconds that one of the threads may be held up and the others are not."""
 
 
 @dataclass(frozen=True)
