@@ -83,6 +83,20 @@ def test_an_error_of_the_caller_drops_what_waits():
     assert not running() and done == list(range(len(done)))
 
 
+def test_nothing_is_written_once_an_error_is_out():
+    written, slow = [], threading.Event()
+
+    def work(n):
+        slow.wait(1.5)  # longer than a reader is waited for
+        written.append(n)
+
+    with pytest.raises(OSError, match="caller"), Behind(work, 1) as behind:
+        behind.put(1)
+        behind.put(2)
+        raise OSError("caller")
+    assert written == [1] and not running()
+
+
 def test_a_job_reads_and_writes_while_it_encodes(tmp_path, monkeypatch):
     monkeypatch.setattr("bpeline.corpus.documents.BATCH_BYTES", 1000)
     text = tmp_path / "text.txt"

@@ -146,7 +146,9 @@ def _sums(output: "Output") -> Iterator[str]:
     manifest = output.manifest
     if not manifest.finished:
         return
-    for index, name in enumerate(("documents", "tokens", "text_bytes")):
+    for index, name in enumerate(
+        ("documents", "tokens", "text_bytes") if output.sources else ()
+    ):  # a Ray dataset has none
         by_source = sum(row[index] for row in manifest.by_source)
         if by_source != getattr(manifest, name):
             yield f"counts {getattr(manifest, name):,} {name}, and {by_source:,} of all inputs together"
