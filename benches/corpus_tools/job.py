@@ -70,10 +70,13 @@ def measure(name: str, form: str, threads: int, corpus: Path, tokenizers: Path, 
         with Watch(process) as watch:
             try:
                 process.wait(limit)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                raise Problem(f"stopped after {limit:g} s") from None
+            except BaseException as error:  # Ctrl-C does not reach the group of the job by itself
+                if process.returncode is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise Problem(f"stopped after {limit:g} s") from None
+                raise
             whole = time.perf_counter() - start
     if process.returncode:
         said = (folder / "log").read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
