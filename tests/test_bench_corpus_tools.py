@@ -169,6 +169,12 @@ def test_the_table_of_one_corpus():
     assert lines[3] == "| gigatoken | 50.0 / 100 | – | 100 | 40.0 | 0.33× |"
 
 
+def test_the_job_as_a_share_of_the_encoder_alone():
+    shares = "bpeline's job inside as a share of the speed of `encode_ragged`: text 0.40, JSONL 0.20.\n"
+    assert tables.shares(RECORD, 1, ["english", "code"]) == shares
+    assert tables.shares(RECORD, 2, ["english", "code"]) == ""
+
+
 def test_a_record_can_be_written_and_is_not_the_one_of_readme(tmp_path, monkeypatch):
     tables.write(RECORD, tmp_path / "2026-11-30-machine-corpus")
     written = (tmp_path / "2026-11-30-machine-corpus" / "README.md").read_text(encoding="utf-8")

@@ -86,6 +86,17 @@ def speeds(record: Record, threads: int, corpora: Iterable[str]) -> str:
     return table(head, (line(tool) for tool in TOOLS if tool in found))
 
 
+def shares(record: Record, threads: int, corpora: Iterable[str]) -> str:
+    """How near the job comes to the encoder alone, by form; empty if not both were timed."""
+    found = cells(record, threads, corpora)
+    alone = found.get("encode_ragged", {}).get("text", {"problem": ""})
+    job = {form: cell for form, cell in found.get("bpeline", {}).items() if "problem" not in cell}
+    if "problem" in alone or not job:
+        return ""
+    each = (f"{HEADS[form]} {number(alone['inside'] / cell['inside'])}" for form, cell in job.items())
+    return f"bpeline's job inside as a share of the speed of `encode_ragged`: {', '.join(each)}.\n"
+
+
 def title(threads: int) -> str:
     return "one thread" if threads == 1 else f"{threads} threads"
 
@@ -97,6 +108,7 @@ def tables(record: Record) -> str:
     for group in groups:
         for threads in record["options"]["threads"]:
             parts += [f"{' and '.join(group).capitalize()}, {title(threads)}:\n", speeds(record, threads, group)]
+            parts += filter(None, [shares(record, threads, group)])
     return "\n".join(parts)
 
 
