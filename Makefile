@@ -5,8 +5,8 @@ export BPELINE_REQUIRE_NATIVE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python test-portable test-transformers \
-        tiktoken-suite bench bench-python bench-rust bench-smoke bench-compare bench-corpus bench-readme parity parity-full dist-check \
-        unicode-tables clean
+        test-engines test-readers tiktoken-suite bench bench-python bench-rust bench-smoke bench-compare bench-corpus bench-readme \
+        parity parity-full dist-check unicode-tables clean
 
 help:            ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,19 @@ test-transformers: ## bpeline.compat.transformers beside transformers, in target
 	$(PYTHON) -m venv target/transformers
 	target/transformers/bin/python -m pip install --quiet --upgrade . hypothesis jinja2 pytest transformers
 	target/transformers/bin/python -E -m pytest tests/test_compat_transformers.py $(ARGS)
+
+# -E: a PYTHONPATH would bring in another bpeline than the one just built.
+test-engines:    ## bpeline on Ray, Spark, Daft and Dask (minutes; Spark needs Java), in target/engines
+	$(PYTHON) -m venv target/engines
+	target/engines/bin/python -m pip install --quiet --upgrade ".[cli,ray,spark]" "dask[dataframe]" daft hypothesis pytest
+	target/engines/bin/python -E -m pytest tests/test_engine_*.py $(ARGS)
+
+# megatron-core and datatrove want torch: that of the system if it has one (Debian's python3-torch, which in turn wants NumPy 1).
+test-readers:    ## what trainers' own readers read of a corpus, in target/readers
+	$(PYTHON) -m venv --system-site-packages target/readers
+	target/readers/bin/python -m pip install --quiet --upgrade ".[corpus]" "numpy<2" "pandas<3" datasets duckdb loguru polars pytest tokenizers
+	target/readers/bin/python -m pip install --quiet --upgrade --no-deps datatrove megatron-core
+	target/readers/bin/python -E -m pytest -rs tests/test_corpus_real_readers.py $(ARGS)
 
 bench: bench-rust bench-python ## all benchmarks of bpeline (minutes)
 

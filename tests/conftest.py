@@ -28,6 +28,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than a few seconds; leave out with -m 'not slow'")
+    config.addinivalue_line("markers", "engines: runs on Ray, Spark, Daft or Dask, for `make test-engines`")
     config.addinivalue_line("markers", "parity: compares with tiktoken and tokenizers")
 
 

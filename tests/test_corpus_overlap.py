@@ -7,7 +7,11 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+from bpeline.corpus import job, readers
+from bpeline.corpus.encoder import Encoder
 from bpeline.corpus.overlap import Behind, ahead
+from bpeline.corpus.tokenize import prepare
+from bpeline.corpus.writer import Writer
 
 
 def running():
@@ -77,3 +81,53 @@ def test_an_error_of_the_caller_drops_what_waits():
         gate.set()
         raise KeyboardInterrupt
     assert not running() and done == list(range(len(done)))
+
+
+def test_nothing_is_written_once_an_error_is_out():
+    written, slow = [], threading.Event()
+
+    def work(n):
+        slow.wait(1.5)  # longer than a reader is waited for
+        written.append(n)
+
+    with pytest.raises(OSError, match="caller"), Behind(work, 1) as behind:
+        behind.put(1)
+        behind.put(2)
+        raise OSError("caller")
+    assert written == [1] and not running()
+
+
+def test_a_job_reads_and_writes_while_it_encodes(tmp_path, monkeypatch):
+    monkeypatch.setattr("bpeline.corpus.documents.BATCH_BYTES", 1000)
+    text = tmp_path / "text.txt"
+    text.write_text("one two three\n" * 600)
+    done, changed = {"read": 0, "encoded": 0, "written": 0}, threading.Condition()
+
+    def count(what):
+        with changed:
+            done[what] += 1
+            changed.notify_all()
+
+    def read(source, start):
+        for batch in readers.read(source, start):
+            count("read")
+            yield batch
+
+    def one(encoder, documents, one=Encoder.one):
+        with changed:  # while it is at one batch, the next is read and the one before written
+            number = done["encoded"]
+            assert changed.wait_for(lambda: done["read"] > min(number + 1, 8) and done["written"] >= number, 10)
+        count("encoded")
+        return one(encoder, documents)
+
+    def write(writer, run, write=Writer.write):
+        write(writer, run)
+        count("written")
+
+    monkeypatch.setattr(Encoder, "one", one)
+    monkeypatch.setattr(Writer, "write", write)
+    prepared = prepare(
+        text, tmp_path / "out", column="text", separator=None, kind="lines", keep=(), on_error="stop", encoding="gpt2"
+    )
+    result = job.run(prepared.plan, prepared.out, read, prepared.version)
+    assert done == {"read": 9, "encoded": 9, "written": 9} and result.documents == 600

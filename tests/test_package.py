@@ -23,7 +23,8 @@ PUBLIC = {
 }
 HAS_PYARROW = importlib.util.find_spec("pyarrow") is not None
 OPTIONAL = ("bpeline.cli", "bpeline.__main__", "bpeline._native", "bpeline.builtin", "bpeline.compat.transformers")
-OPTIONAL += () if HAS_PYARROW else ("bpeline.corpus",)
+OPTIONAL += ("bpeline.integrations.ray",) if HAS_PYARROW else ("bpeline.corpus", "bpeline.integrations")
+OPTIONAL += () if importlib.util.find_spec("matplotlib") else ("bpeline.corpus.plots", "bpeline.corpus.report")
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(bpeline.__path__, "bpeline.")
@@ -146,7 +147,19 @@ def test_backends_have_one_interface(both):
 
 def test_importing_is_light():
     """The core needs numpy alone: none of the optional packages is imported with it."""
-    heavy = ["typer", "rich", "tiktoken", "tokenizers", "regex", "IPython", "pyarrow", "polars", "torch"]
+    heavy = [
+        "typer",
+        "rich",
+        "tiktoken",
+        "tokenizers",
+        "regex",
+        "IPython",
+        "pyarrow",
+        "polars",
+        "torch",
+        "ray",
+        "pyspark",
+    ]
     script = f"import sys, bpeline; bpeline.load('gpt2').encode('x'); print([n for n in {heavy} if n in sys.modules])"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"

@@ -10,7 +10,7 @@
 
 from . import errors
 from ._backend import ArrowTokens, backend
-from .corpus import tokenize_corpus
+from .corpus import inspect_corpus, tokenize_corpus, verify_corpus
 from .errors import (
     ArrowError,
     BpelineError,
@@ -51,6 +51,8 @@ __all__ = [
     "encoding_for_model",
     "encodings",
     "errors",
+    "inspect_corpus",
     "load",
     "tokenize_corpus",
+    "verify_corpus",
 ]

@@ -134,6 +134,18 @@ class Core:
         errors: Errors = "strict",
         add_special_tokens: bool = False,
     ) -> ArrowTokens: ...
+    def _encode_documents(
+        self,
+        array: ArrowTexts,
+        *,
+        threads: int | None,
+        special: Special,
+        end_of_text: int,
+        place: str,
+        if_empty: bool,
+        begun: bool,
+        open: bool,
+    ) -> ArrowTokens: ...
     def encode_with_spans(
         self,
         text: Text,

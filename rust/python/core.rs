@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::arrow::ArrowTokens;
 use super::encoding::Encoding;
+use super::end_of_text::{EndOfText, Place, Side};
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
 use super::strings::string;
 use super::work::{Cut, Documents, Ragged, Spans, array};
@@ -205,6 +206,34 @@ impl Core {
         }
     }
 
+    /// What `encode_arrow` gives, with the id `end_of_text` before ("prepend") or after ("append") the ids of each document.
+    ///
+    /// Without `if_empty` a document without ids gets none. The first document may be the rest of one that is `begun`
+    /// before; the last, which goes on in another array, is `open`. They get what belongs to the side that they have.
+    #[pyo3(signature = (array, *, threads, special, end_of_text, place, if_empty, begun, open),
+           text_signature = "($self, array, *, threads, special, end_of_text, place, if_empty, begun, open)")]
+    #[expect(clippy::too_many_arguments)]
+    fn _encode_documents(
+        &self,
+        array: &Bound<'_, PyAny>,
+        threads: Option<Whole>,
+        special: SpecialChoice,
+        end_of_text: u32,
+        place: &str,
+        if_empty: bool,
+        begun: bool,
+        open: bool,
+    ) -> PyResult<ArrowTokens> {
+        let mut options = self.options(&special, OnInvalid::Strict, false)?;
+        let place = if place == "prepend" { Side::Before } else { Side::After };
+        options.end_of_text = Some(EndOfText { id: end_of_text, place, if_empty, is_begun: begun, is_open: open });
+        if self.is_narrow() {
+            self.arrow::<u16>(array, threads, &options)
+        } else {
+            self.arrow::<u32>(array, threads, &options)
+        }
+    }
+
     /// The token ids, and which characters each covers: an `(n, 2)` int64 array of [start, end) in characters.
     ///
     /// Where the text is changed before it is cut (a tokenizer.json's normalizer), they are the characters that it was
@@ -251,10 +280,11 @@ impl Core {
         let options = self.options(&special, errors, add_special_tokens)?;
         let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
         let threads = threads.of_batch(documents.bytes());
-        let each = |spans: &mut Vec<_>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
-            spans.push(self.with_spans(session, text.unwrap_or_default(), &options, interrupt)?);
-            Ok(())
-        };
+        let each =
+            |spans: &mut Vec<_>, session: &mut Session, text: Option<&str>, _: Place, interrupt: &dyn Interrupt| {
+                spans.push(self.with_spans(session, text.unwrap_or_default(), &options, interrupt)?);
+                Ok(())
+            };
         let mut all = Vec::new();
         self.on_batch(py, &documents, threads, &options, (Cut::Between, CHUNK_BYTES), each, |ready, _| {
             all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
@@ -304,12 +334,13 @@ impl Core {
         let options = self.options(&special, errors, add_special_tokens)?;
         let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
         let threads = threads.of_batch(documents.bytes());
-        let each = |counts: &mut Vec<i64>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
-            let mut count = Count::default();
-            options.encode(session, text.unwrap_or_default(), &mut count, interrupt)?;
-            counts.push(count.0 as i64);
-            Ok(())
-        };
+        let each =
+            |counts: &mut Vec<i64>, session: &mut Session, text: Option<&str>, _: Place, interrupt: &dyn Interrupt| {
+                let mut count = Count::default();
+                options.encode(session, text.unwrap_or_default(), &mut count, interrupt)?;
+                counts.push(count.0 as i64);
+                Ok(())
+            };
         let mut all: Vec<i64> = Vec::new();
         self.on_batch(py, &documents, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
             for (chunk, mut counts) in ready {

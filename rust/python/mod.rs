@@ -6,6 +6,7 @@
 mod arrow;
 mod core;
 mod encoding;
+mod end_of_text;
 mod errors;
 mod ids;
 mod lists;

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::core::Core;
+use super::end_of_text::{EndOfText, Place};
 use super::ids::token_ids;
 use super::lists;
 use super::options::{self, OnInvalid, SpecialChoice, Whole};
@@ -36,6 +37,8 @@ pub(super) struct Options {
     pub on_invalid: OnInvalid,
     /// What goes around each text.
     around: Option<Around>,
+    /// What parts documents.
+    pub end_of_text: Option<EndOfText>,
 }
 
 impl Options {
@@ -147,7 +150,7 @@ impl Core {
         let encoding = self.encoder.encoding();
         let special = special.resolve(encoding.special_tokens())?;
         let around = encoding.around().filter(|_| add_special_tokens).cloned();
-        Ok(Options { special, on_invalid, around })
+        Ok(Options { special, on_invalid, around, end_of_text: None })
     }
 
     pub(super) fn list<'py, T: Copy + Sync + Into<TokenId>>(
@@ -207,7 +210,7 @@ impl Core {
         threads: usize,
         options: &Options,
         (cut, alone): (Cut, usize),
-        each: impl Fn(&mut R, &mut Session, Option<&str>, &dyn Interrupt) -> Result<()> + Sync,
+        each: impl Fn(&mut R, &mut Session, Option<&str>, Place, &dyn Interrupt) -> Result<()> + Sync,
         mut take: impl FnMut(Vec<(&Chunk, R)>, &Signals) -> Result<()> + Send,
     ) -> PyResult<()> {
         // (Not the documents: only this thread may touch those.)
@@ -220,11 +223,13 @@ impl Core {
             Cut::Between => None,
             Cut::Inside => sources[document].cut(near, safe_cut),
         };
-        let each = |(session, buffer): &mut (Session, String), result: &mut R, source: Source, signals: &Signals| {
+        let last = sources.len().saturating_sub(1);
+        let each = |worker: &mut (Session, String), result: &mut R, source: Source, place: Place, signals: &Signals| {
+            let (session, buffer) = worker;
             if source.is_null() {
-                return each(result, session, None, signals);
+                return each(result, session, None, place, signals);
             }
-            source.with_text(buffer, options.on_invalid, |text| each(result, session, Some(text), signals))
+            source.with_text(buffer, options.on_invalid, |text| each(result, session, Some(text), place, signals))
         };
         Signals::detached(py, |signals| {
             let bytes = if threads == 1 { alone } else { CHUNK_BYTES };
@@ -236,11 +241,17 @@ impl Core {
                 for document in chunk.documents.clone() {
                     let source = sources[document];
                     let part = chunk.from..chunk.to.unwrap_or(source.size());
-                    each(worker, &mut result, source.part(part), signals)
+                    let place = Place {
+                        is_first: document == 0,
+                        is_last: document == last,
+                        begins: chunk.from == 0,
+                        ends: chunk.to.is_none(),
+                    };
+                    each(worker, &mut result, source.part(part), place, signals)
                         .or_else(|error| match error {
                             // What is wrong, and where in the document, is known when it is read from the front.
                             error if chunk.is_part() && error != Error::Interrupted => {
-                                each(worker, &mut R::default(), source, signals).and(Err(error))
+                                each(worker, &mut R::default(), source, place, signals).and(Err(error))
                             }
                             error => Err(error),
                         })
@@ -262,17 +273,22 @@ impl Core {
         take: impl FnMut(Vec<(&Chunk, Flat<T>)>, &Signals) -> Result<()> + Send,
     ) -> PyResult<()> {
         let room_for = if threads == 1 { documents.bytes().min(alone) } else { CHUNK_BYTES };
-        let each = |flat: &mut Flat<T>, session: &mut Session, text: Option<&str>, interrupt: &dyn Interrupt| {
-            let before = flat.tokens.len();
-            if flat.tokens.capacity() == 0 {
-                flat.tokens = sink::with_room(room_for);
-            }
-            if let Some(text) = text {
-                options.encode(session, text, &mut flat.tokens, interrupt)?;
-            }
-            flat.lengths.push(flat.tokens.len() - before);
-            Ok(())
-        };
+        let each =
+            |flat: &mut Flat<T>, session: &mut Session, text: Option<&str>, place: Place, interrupt: &dyn Interrupt| {
+                let before = flat.tokens.len();
+                if flat.tokens.capacity() == 0 {
+                    flat.tokens = sink::with_room(room_for);
+                }
+                if let Some(text) = text {
+                    let mut encode = |tokens: &mut Vec<T>| options.encode(session, text, tokens, interrupt);
+                    match &options.end_of_text {
+                        Some(end_of_text) => end_of_text.put(place, &mut flat.tokens, encode)?,
+                        None => encode(&mut flat.tokens)?,
+                    }
+                }
+                flat.lengths.push(flat.tokens.len() - before);
+                Ok(())
+            };
         self.on_batch(py, documents, threads, options, (Cut::Inside, alone), each, take)
     }
 

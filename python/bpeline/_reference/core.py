@@ -206,6 +206,38 @@ class Core:
         offsets = np.concatenate([[0], np.cumsum(np.where(is_there, lengths, 0))]).astype(np.int64)
         return ArrowTokens._of_chunks(tokens, offsets, [[text is not None for text in chunk] for chunk in chunks])
 
+    def _encode_documents(
+        self,
+        array: ArrowTexts,
+        *,
+        threads: int | None,
+        special: Special,
+        end_of_text: int,
+        place: str,
+        if_empty: bool,
+        begun: bool,
+        open: bool,
+    ) -> ArrowTokens:
+        """What `encode_arrow` gives, with the id `end_of_text` before ("prepend") or after ("append") the ids of each document.
+
+        Without `if_empty` a document without ids gets none. The first document may be the rest of one that is `begun`
+        before; the last, which goes on in another array, is `open`. They get what belongs to the side that they have.
+        """
+        lists = self.encode_arrow(array, threads=threads, special=special)
+        last = len(lists) - 1
+        tokens: list[int] = []
+        offsets = [0]
+        for number, (begin, end) in enumerate(itertools.pairwise(lists._offsets.tolist())):
+            begins, ends = not (number == 0 and begun), not (number == last and open)
+            gets = if_empty or not begins or end > begin
+            if place == "prepend" and gets and begins:
+                tokens.append(end_of_text)
+            tokens.extend(lists._tokens[begin:end].tolist())
+            if place == "append" and gets and ends:
+                tokens.append(end_of_text)
+            offsets.append(len(tokens))
+        return ArrowTokens(self._array(tokens), np.array(offsets, np.int64))
+
     def encode_with_spans(
         self,
         text: Text,

@@ -23,9 +23,11 @@ from bpeline.cli.decode import decode
 from bpeline.cli.encode import encode
 from bpeline.cli.failure import Failure, complain
 from bpeline.cli.info import info
+from bpeline.cli.inspect import inspect
 from bpeline.cli.show import show
 from bpeline.cli.tokenize import tokenize
 from bpeline.cli.train import train
+from bpeline.cli.verify import verify
 
 
 @contextmanager
@@ -81,7 +83,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (tokenize, encode, decode, count, show, info, train, compare_vocab):
+for command in (tokenize, verify, inspect, encode, decode, count, show, info, train, compare_vocab):
     app.command()(command)
 
 

@@ -10,7 +10,7 @@ import typer
 from bpeline.cli import options
 from bpeline.cli.failure import Failure
 from bpeline.cli.report import Report, Step, number, size
-from bpeline.corpus.tokenize import Prepared, prepare
+from bpeline.corpus.tokenize import Prepared, encoder_of, prepare
 
 if TYPE_CHECKING:
     from bpeline.corpus.job import Progress, Result
@@ -77,6 +77,13 @@ def tokenize(
             "--overwrite/--resume", help="Replace an earlier output, or go on with a job that was not finished."
         ),
     ] = False,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="What reads and encodes: this machine, or a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="The Ray cluster.  (default: that of RAY_ADDRESS, or a new one here)"),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and an estimate; write nothing.")] = False,
     threads: options.ThreadsOption = None,
     quiet: options.QuietOption = False,
@@ -107,6 +114,7 @@ def tokenize(
             shuffle_seed=shuffle_seed,
             dtype=dtype,
         )
+        encode = encoder_of(engine, address, threads)
     except ImportError as error:
         raise Failure(str(error)) from error
     report = Report(quiet)
@@ -119,7 +127,14 @@ def tokenize(
     step = Tokenizing(sum(source.size or 0 for source in job.plan.sources))
     with report.progress("", 0, step=step):
         result = run(
-            job.plan, job.out, job.read, job.version, threads=threads, overwrite=overwrite, progress=step.update
+            job.plan,
+            job.out,
+            job.read,
+            job.version,
+            threads=threads,
+            overwrite=overwrite,
+            progress=step.update,
+            encode=encode,
         )
     summarize(report, job.plan, result, output)
 

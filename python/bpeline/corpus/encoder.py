@@ -137,11 +137,14 @@ class Encoder:
                 self._waiting.append(last)
                 return None
             rest = last[cut:]
-            edges[count - 1] = [*(self._waiting if count == 1 else ()), last[:cut]] if cut else []
+            if cut:
+                edges[count - 1] = [*(self._waiting if count == 1 else ()), last[:cut]]
+            else:  # nothing is said of it yet
+                texts = texts.slice(0, count - 1)
         in_val = self._split(texts)
         if edges:
             texts = _with_edges(texts, edges)
-        ids, offsets = self._encode(texts, place)
+        ids, offsets = self._encode(texts, bool(cut))
         ended = count - is_open
         after: dict[str, Any] = {
             "place": {key: int(number) for key, number in asdict(place).items()},
@@ -151,19 +154,17 @@ class Encoder:
             "in_val": bool(in_val[-1]) if in_val is not None and cut else False,
             "used": self._used + ended,
         }
-        eot, ends = self._with_eot(offsets, ended, bool(cut))
         run = Run(
             ids=ids,
-            ends=ends,
+            ends=offsets[1 : ended + 1],
             numbers=np.arange(self._used, self._used + ended + 1),
             source=place.source,
             after=after,
-            in_val=in_val if in_val is None or cut else np.append(in_val[:ended], False),
+            in_val=in_val if in_val is None or cut else np.append(in_val, False),
             kept=kept if kept is None else kept.slice(0, ended),
             problems=self._problems,
             text_bytes=pc.sum(pc.binary_length(texts)).as_py() or 0,
             size=self._size,
-            eot=eot,
         )
         self._waiting = [rest] if rest is not None and rest.size else []
         self._is_begun, self._in_val = after["begun"], after["in_val"]
@@ -221,19 +222,32 @@ class Encoder:
     def _url(self) -> str:
         return self._plan.sources[self._source].url
 
-    def _encode(self, texts: pa.Array, place: Place) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        tokenizer, special = self._plan.tokenizer, self._plan.special
+    def _encode(self, texts: pa.Array, goes_on: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The ids of all texts with end-of-text, and where each begins and the last ends."""
+        plan, tokenizer = self._plan, self._plan.tokenizer
         try:
-            lists = pa.array(tokenizer.encode_arrow(texts, threads=self._threads, special=special))
+            if plan.eot_id is None:
+                lists = tokenizer.encode_arrow(texts, threads=self._threads, special=plan.special)
+            else:
+                lists = tokenizer._encode_documents(
+                    texts,
+                    threads=self._threads,
+                    special=plan.special,
+                    end_of_text=plan.eot_id,
+                    place=plan.eot,
+                    if_empty=plan.eot_if_empty,
+                    begun=self._is_begun,
+                    open=goes_on,
+                )
         except BpelineError as error:
             raise type(error)(f"{self._url()}: {_renumbered(str(error), self._used)}") from None
-        offsets = lists.offsets.to_numpy()
-        return lists.values.to_numpy(), offsets
+        array = pa.array(lists)
+        return array.values.to_numpy(), array.offsets.to_numpy()
 
-    def _with_eot(
+    def with_eot(
         self, offsets: NDArray[np.int64], ended: int, goes_on: bool
     ) -> tuple[tuple[NDArray[np.int64], int] | None, NDArray[np.int64]]:
-        """Before which ids end-of-text goes, and where the documents end once it is there."""
+        """Of ids that were made elsewhere: before which end-of-text goes, and where the documents end once it is there."""
         plan, count = self._plan, len(offsets) - 1
         if plan.eot_id is None:
             return None, offsets[1 : ended + 1]

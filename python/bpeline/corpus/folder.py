@@ -143,6 +143,11 @@ class Growing:
                 self._file.seek(self.length)
         return self._hash.hexdigest()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self._file.closed
+
     def close(self) -> None:
         """Close it; what is lost by that was not synced, and does not count."""
         with contextlib.suppress(OSError):

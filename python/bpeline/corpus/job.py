@@ -2,14 +2,14 @@
 
     reader ── Documents ──> encoder (the calling thread, and its own threads) ── Run ──> writer
 
-At most two batches wait between two of them, so memory is a few batches whatever the size of the corpus. An error anywhere ends all
+At most a few batches wait between two of them, so memory is a few batches whatever the size of the corpus. An error anywhere ends all
 three; what the manifest says is done stays so.
 """
 
 import itertools
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,7 +27,10 @@ from .spool import is_part
 from .writer import SKIPPED, Writer
 
 Read: TypeAlias = Callable[[Source, Place | None], Iterator[Documents]]
-DEPTH = 2
+Encode: TypeAlias = Callable[[Plan, dict[str, Any] | None], Generator[Run]]
+"""Makes the runs of a plan from where an earlier job was (`Run.after`): on this machine (`encoded`), or on others."""
+DEPTH = 6
+"""Batches, of 4 MB as a rule: so many milliseconds that one of the threads may be held up and the others are not."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,10 @@ def run(
     threads: int | None = None,
     overwrite: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    encode: Encode | None = None,
 ) -> Result:
     """Do what the plan says, or what of it is not done."""
+    encode = encode or (lambda plan, after: encoded(plan, after, read, threads))
     began = time.monotonic()
     with Folder(out) as folder:
         manifest = begin(folder, plan, version, overwrite)
@@ -100,10 +105,10 @@ def run(
             try:
                 drive = _Drive(plan, writer, began, progress)
                 if plan.shuffle_seed is None:
-                    _tokenize(plan, drive, read, threads, (manifest.resume or {}).get("after"))
+                    _tokenize(plan, drive, encode, (manifest.resume or {}).get("after"))
                 else:
                     ordered = shuffle.first_pass(plan), out / shuffle.FOLDER, read, version
-                    _shuffle(folder, plan, drive, manifest, run(*ordered, threads=threads, progress=progress))
+                    _shuffle(folder, plan, drive, manifest, run(*ordered, progress=progress, encode=encode))
                 writer.finish()
                 tidy(folder)
             finally:
@@ -197,24 +202,37 @@ class _Drive:
                     progress(Progress(size, total, documents, tokens, text_bytes, seconds, url, skipped))
 
 
-def _tokenize(plan: Plan, drive: _Drive, read: Read, threads: int | None, after: dict[str, Any] | None) -> None:
-    """From the input to the writer."""
+def encoded(
+    plan: Plan, after: dict[str, Any] | None, read: Read, threads: int | None, begin: int = 0, end: int | None = None
+) -> Generator[Run]:
+    """The runs of the files from `begin` to `end`, made here; of the first of them what an earlier job left (`after`)."""
     encoder = Encoder(plan, threads, after)
     if encoder.is_done:
         return
-    start, sizes = encoder.start, [source.size for source in plan.sources]
-    first = start.source if start else 0
+    start = encoder.start
+    first = start.source if start else begin
 
     def batches() -> Iterator[Documents]:
-        for source in plan.sources[first:]:
+        for source in plan.sources[first:end]:
             yield from read(source, start if start and source.number == first else None)
 
     read_ahead = ahead(batches(), DEPTH)
     try:
-        total = None if None in sizes else sum(size or 0 for size in sizes)
-        drive(encoder.runs(read_ahead), sum(size or 0 for size in sizes[:first]), total)
+        yield from encoder.runs(read_ahead)
     finally:
         read_ahead.close()
+
+
+def _tokenize(plan: Plan, drive: _Drive, encode: Encode, after: dict[str, Any] | None) -> None:
+    """From the input to the writer."""
+    sizes = [source.size for source in plan.sources]
+    place = after["place"] if after else None
+    done = sum(size or 0 for size in sizes[: place["source"]]) if place else 0
+    runs = encode(plan, after)
+    try:
+        drive(runs, done, None if None in sizes else sum(size or 0 for size in sizes))
+    finally:
+        runs.close()
 
 
 def _shuffle(folder: Folder, plan: Plan, drive: _Drive, manifest: Manifest, first_pass: Result) -> None:
@@ -223,5 +241,6 @@ def _shuffle(folder: Folder, plan: Plan, drive: _Drive, manifest: Manifest, firs
     runs = shuffle.second_pass(plan, first_pass.out, (manifest.resume or {}).get("after"))
     drive(runs, done, first_pass.tokens * plan.dtype.itemsize)
     manifest.text_bytes, manifest.skipped = first_pass.manifest.text_bytes, first_pass.skipped
+    manifest.by_source = first_pass.manifest.by_source
     if (first_pass.out / SKIPPED).exists():  # else it was moved before a kill
         (first_pass.out / SKIPPED).replace(folder.path / SKIPPED)

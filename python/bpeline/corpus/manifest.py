@@ -4,6 +4,7 @@
      "finished": whether the job is done,
      "plan": all that fixes the bytes of the output (plan.py), the input files among it,
      "documents", "tokens", "text_bytes": of all shards together; the tokens with end-of-text, the bytes of the text in UTF-8,
+     "by_source": [[documents, tokens, text_bytes], ...]: the same for each input file, in the order of the plan,
      "skipped": how many documents and files were left out; skipped.jsonl lists them,
      "shards": [{"split": "train", "number": 0, "documents", "tokens",
                  "files": {name: {"bytes", "sha256"}},
@@ -53,6 +54,7 @@ class Manifest:
     tokens: int = 0
     text_bytes: int = 0
     skipped: int = 0
+    by_source: list[list[int]] = field(default_factory=list)
     shards: list[Shard] = field(default_factory=list)
     resume: dict[str, Any] | None = None
 

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 PATIENCE = 0.5
-"""Seconds that the end of a thread is waited for; one that is held up by a dead disk or network ends with the process."""
+"""Seconds that the end of a reader is waited for; one that is held up by a dead network ends with the process."""
 
 
 class _Closed(Exception):
@@ -85,7 +85,11 @@ def ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
 
 
 class Behind(Generic[T]):
-    """Calls a function with each item that is put, in order, in a thread of its own. `with` waits for all, or gives up on an error."""
+    """Calls a function with each item that is put, in order, in a thread of its own.
+
+    `with` waits for all, and on an error for the one in work: nothing is written any more once it is left. (Another Ctrl-C
+    does not wait.)
+    """
 
     def __init__(self, work: Callable[[T], None], depth: int) -> None:
         self._channel = _Channel[T](depth)
@@ -107,7 +111,7 @@ class Behind(Generic[T]):
             if self._error is not None:
                 raise self._error
         self._channel.end(drop=True)
-        self._thread.join(PATIENCE)
+        self._thread.join()
 
     def _run(self, work: Callable[[T], None]) -> None:
         try:

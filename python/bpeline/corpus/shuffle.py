@@ -67,20 +67,39 @@ def permuted(numbers: NDArray[np.uint64], count: int, key: str) -> NDArray[np.ui
     >>> permuted(numpy.arange(10, dtype=numpy.uint64), 10, "seed").tolist()
     [8, 7, 0, 1, 2, 5, 9, 6, 3, 4]
     """
+    return _walked(numbers, count, key, back=False)
+
+
+def restored(numbers: NDArray[np.uint64], count: int, key: str) -> NDArray[np.uint64]:
+    """Where the same permutation takes them from.
+
+    >>> import numpy
+    >>> restored(permuted(numpy.arange(10, dtype=numpy.uint64), 10, "seed"), 10, "seed").tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    """
+    return _walked(numbers, count, key, back=True)
+
+
+def _walked(numbers: NDArray[np.uint64], count: int, key: str, back: bool) -> NDArray[np.uint64]:
+    """The permutation, or its inverse: the same rounds in the other order, with the halves in each other's place."""
     half = max(1, -(-max(count - 1, 1).bit_length() // 2))
     shift, mask = np.uint64(half), np.uint64((1 << half) - 1)
     keys = np.frombuffer(blake2b(key.encode(), digest_size=8 * ROUNDS).digest(), "<u8")
     found, astray = numbers.copy(), np.ones(len(numbers), bool)
     while astray.any():
         left, right = found[astray] >> shift, found[astray] & mask
-        for round_key in keys:
-            left, right = right, left ^ (_mixed(right ^ round_key) & mask)
+        if back:
+            left, right = right, left
+        for round_key in keys[::-1] if back else keys:
+            left, right = right, left ^ (mixed(right ^ round_key) & mask)
+        if back:
+            left, right = right, left
         found[astray] = left << shift | right
         astray = found >= count
     return found
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Bits that depend on all bits of the values: the end of SplitMix64."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -41,6 +41,10 @@ class Spool:
         self.last: Mark = state.get("last")
         self.is_full: bool = state.get("full", False)
         self._files: dict[str, Growing] = {}
+        self._made: dict[str, Growing] = {}
+        """Those that formats make of them; a job that goes on makes them anew."""
+        self.ahead: Any = None
+        """What the format keeps while it writes ahead."""
         self._schema: pa.Schema | None = None
         lengths = state.get("files", {})
         for kind, finals in layout.finals(names, split, self.number).items():
@@ -71,6 +75,7 @@ class Spool:
             self._write_kept(kept)
         self.tokens += len(tokens)
         self.documents += len(ends)
+        self.layout.follow(self)
 
     def absorb(self, other: "Spool") -> None:
         """Add what another shard, the next one, has; it has neither ends nor columns."""
@@ -94,18 +99,19 @@ class Spool:
     def remove(self) -> None:
         """Remove what is left of its files."""
         self.close()
-        self.folder.remove(file.name for file in self._files.values())
+        self.folder.remove(file.name for file in (*self._files.values(), *self._made.values()))
 
     def close(self) -> None:
         """Close all files."""
-        for file in self._files.values():
+        for file in (*self._files.values(), *self._made.values()):
             file.close()
 
     # --- What formats ask for ---
 
     def new(self, kind: str) -> Growing:
         """One more file, empty."""
-        return self._open(kind, {})
+        file = self._made[kind] = Growing(self.folder, self._part(kind), 0)
+        return file
 
     def read_ids(self, begin: int, end: int) -> NDArray[Any]:
         """The ids from one token to another."""
@@ -115,9 +121,13 @@ class Spool:
 
     def all_ends(self) -> Iterator[NDArray[np.int64]]:
         """Where the documents end, in tokens, some documents at a time."""
-        self.ends.flush()
         for begin in range(0, self.documents, BLOCK):
-            yield np.fromfile(self.ends.path, "<u8", BLOCK, offset=8 * begin).astype(np.int64)
+            yield self.read_ends(begin, min(begin + BLOCK, self.documents))
+
+    def read_ends(self, begin: int, end: int) -> NDArray[np.int64]:
+        """Where the documents end, in tokens, from one document to another."""
+        self.ends.flush()
+        return np.fromfile(self.ends.path, "<u8", end - begin, offset=8 * begin).astype(np.int64)
 
     def kept_schema(self) -> pa.Schema | None:
         """The columns that go along."""
@@ -128,11 +138,15 @@ class Spool:
             return reader.schema
 
     def all_kept(self) -> Iterator[pa.RecordBatch]:
-        """The rows of those columns."""
+        """The rows of those columns. More may be written meanwhile, and come then."""
         if "kept" in self._files:
-            self._files["kept"].flush()
-            with pa.OSFile(str(self._files["kept"].path)) as file, pa.ipc.open_stream(file) as reader:
-                yield from reader
+            kept = self._files["kept"]
+            kept.flush()
+            with open(kept.path, "rb") as file:
+                schema = pa.ipc.read_schema(file)
+                while file.tell() < kept.length:
+                    kept.flush()
+                    yield pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
 
     # --- Files ---
 
@@ -146,7 +160,7 @@ class Spool:
     def _write_kept(self, kept: pa.RecordBatch) -> None:
         """An Arrow stream, message by message: it can be read as far as it goes, so it can go on from any length."""
         if "kept" not in self._files:
-            self.new("kept").write(kept.schema.serialize())
+            self._open("kept", {}).write(kept.schema.serialize())
             self._schema = kept.schema
         self._schema = self._schema or self.kept_schema()
         if kept.schema != self._schema:

@@ -4,16 +4,17 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import CorpusError
 from ..tokenizer import Methods
 
 if TYPE_CHECKING:
     from .documents import Problem
-    from .job import Progress, Result
+    from .job import Encode, Progress, Result
     from .plan import Dtype, Eot, Format, OnError, Plan, Special
 
+Engine: TypeAlias = Literal["local", "ray"]
 Inputs = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -39,6 +40,8 @@ def tokenize_corpus(
     overwrite: bool = False,
     threads: int | None = None,
     progress: "Callable[[Progress], None] | None" = None,
+    engine: Engine = "local",
+    address: str | None = None,
 ) -> "Result":
     """Tokenize files of text into the files that a trainer reads.
 
@@ -65,6 +68,9 @@ def tokenize_corpus(
     The bytes written depend on the inputs, the options and the version alone. A job that was killed goes on when it is called
     again in the same way; one that is done does nothing; `overwrite=True` starts anew. `progress` is called with a
     `bpeline.corpus.job.Progress` some times a second.
+
+    With `engine="ray"` the documents are read and encoded on a Ray cluster, that of `address` or else the one that `ray.init` finds
+    or starts, by tasks of `threads` processors (1 unless given); the bytes written here are the same. The extra `ray` has it.
 
     Raises `CorpusError` for inputs that cannot be used, options that do not go together, a folder that holds something else or
     that another job writes to; `OSError` for what the system refuses. What was done stays.
@@ -97,7 +103,35 @@ def tokenize_corpus(
         shuffle_seed=shuffle_seed,
         dtype=dtype,
     )
-    return run(job.plan, job.out, job.read, job.version, threads=threads, overwrite=overwrite, progress=progress)
+    encode = encoder_of(engine, address, threads)
+    return run(
+        job.plan,
+        job.out,
+        job.read,
+        job.version,
+        threads=threads,
+        overwrite=overwrite,
+        progress=progress,
+        encode=encode,
+    )
+
+
+def encoder_of(engine: Engine, address: str | None, threads: int | None) -> "Encode | None":
+    """What encodes for a job; None for this machine."""
+    if engine == "ray":
+        try:
+            import ray  # noqa: F401  (one that is missing is told before anything is written)
+
+            from ..integrations.ray_engine import RayEngine
+        except ModuleNotFoundError as error:
+            raise ImportError(f"engine ray needs {error.name}: python -m pip install 'bpeline[ray]'") from error
+
+        return RayEngine(address, threads)
+    if engine != "local":
+        raise CorpusError(f"engine must be local or ray, not {engine!r}")
+    if address is not None:
+        raise CorpusError(f"address {address!r} is that of a cluster, and the engine is local; use engine ray")
+    return None
 
 
 @dataclass(frozen=True)

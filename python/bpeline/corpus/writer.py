@@ -46,13 +46,18 @@ class Writer:
             if run.in_val is None:
                 split.write(run.source, run.numbers, run.tokens, run.ends, run.kept)
             else:
-                split.write(run.source, *_of_split(run, run.in_val if name == "val" else ~run.in_val))
+                split.write(run.source, *documents_of(run, run.in_val if name == "val" else ~run.in_val))
         for problem in run.problems:
             self._skip(problem)
         manifest = self.manifest
         manifest.documents += len(run.ends)
         manifest.tokens += len(run)
         manifest.text_bytes += run.text_bytes
+        if run.source is not None:
+            sums = manifest.by_source
+            sums += [[0, 0, 0] for _ in range(run.source + 1 - len(sums))]
+            counts = zip(sums[run.source], (len(run.ends), len(run), run.text_bytes), strict=True)
+            sums[run.source] = [before + more for before, more in counts]
         self._after = run.after
         if any(split.finished for split in self._splits.values()) or time.monotonic() >= self._due:
             self.checkpoint()
@@ -188,7 +193,7 @@ class Split:
         self.finished.append(spool.finish(is_only))
 
 
-def _of_split(
+def documents_of(
     run: Run, is_in: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64], pa.RecordBatch | None]:
     """The numbers, tokens, ends and columns of some documents of a run."""

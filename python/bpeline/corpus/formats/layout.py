@@ -64,6 +64,9 @@ class Layout:
         """The names that a shard's files, by their kinds in the spool, may come to have."""
         raise NotImplementedError
 
+    def follow(self, spool: "Spool") -> None:
+        """Write ahead what is settled of the files that a shard becomes; called after documents were added."""
+
     def finish(self, spool: "Spool", names: Names, is_only: bool) -> "dict[str, Growing]":
         """The files of a shard by their names, all but the renaming done; `is_only` if the split has no other."""
         raise NotImplementedError

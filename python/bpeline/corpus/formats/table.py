@@ -1,11 +1,11 @@
 """Parquet and Arrow: a row a document, `input_ids: list<uint16>` (or `uint32`) beside the columns that were kept.
 
-Groups of rows are cut by the numbers of rows and of tokens, so their bytes depend on the documents alone. A row is held in memory as a
-whole; a document of 2^31 tokens or more does not fit one.
+Groups of rows are cut by the numbers of rows and of tokens, so their bytes depend on the documents alone; each is written as soon as
+it is whole. A row is held in memory as a whole; a document of 2^31 tokens or more does not fit one.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..folder import Growing
     from ..spool import Spool
 
-GROUP_ROWS, GROUP_TOKENS = 1 << 16, 1 << 23
+GROUP_ROWS, GROUP_TOKENS = 1 << 16, 1 << 21
 
 
 class Table(Layout):
@@ -32,14 +32,26 @@ class Table(Layout):
     def finals(self, names: Names, split: str, number: int) -> dict[str, list[str]]:
         return {"table": [f"{split}-{number:05d}.{self.suffix}"]}
 
-    def finish(self, spool: "Spool", names: Names, is_only: bool) -> "dict[str, Growing]":
-        file = spool.new("table")
-        self.write(spool, file)
-        [name] = self.finals(names, spool.split, spool.number)["table"]
-        return {name: file}
+    def follow(self, spool: "Spool") -> None:
+        rows = spool.ahead
+        token, row = (0, 0) if rows is None else (rows.token, rows.row)
+        if spool.tokens - token >= GROUP_TOKENS or spool.documents - row >= GROUP_ROWS:
+            self._rows(spool).write(is_all=False)
 
-    def write(self, spool: "Spool", file: "Growing") -> None:
-        """Write all rows of a shard."""
+    def finish(self, spool: "Spool", names: Names, is_only: bool) -> "dict[str, Growing]":
+        rows = self._rows(spool)
+        rows.write(is_all=True)
+        rows.writer.close()
+        [name] = self.finals(names, spool.split, spool.number)["table"]
+        return {name: rows.file}
+
+    def _rows(self, spool: "Spool") -> "Rows":
+        rows: Rows = spool.ahead or Rows(spool, self.writer)
+        spool.ahead = rows
+        return rows
+
+    def writer(self, file: "_Sink", fields: pa.Schema) -> Any:
+        """What writes batches to a file, each as a group of rows."""
         raise NotImplementedError
 
 
@@ -48,10 +60,10 @@ class Parquet(Table):
 
     suffix = "parquet"
 
-    def write(self, spool: "Spool", file: "Growing") -> None:
-        with pq.ParquetWriter(_Sink(file), schema(spool), compression="zstd", use_dictionary=False) as writer:
-            for group in groups(spool):
-                writer.write_batch(group, row_group_size=max(len(group), 1))
+    def writer(self, file: "_Sink", fields: pa.Schema) -> pq.ParquetWriter:
+        # The least and the largest id of a group are of no use, and take a tenth of the time.
+        columns = fields.names[1:]
+        return pq.ParquetWriter(file, fields, compression="zstd", use_dictionary=False, write_statistics=columns)
 
 
 class Arrow(Table):
@@ -59,57 +71,52 @@ class Arrow(Table):
 
     suffix = "arrow"
 
-    def write(self, spool: "Spool", file: "Growing") -> None:
-        with pa.ipc.new_file(_Sink(file), schema(spool)) as writer:
-            for group in groups(spool):
-                writer.write_batch(group)
+    def writer(self, file: "_Sink", fields: pa.Schema) -> pa.ipc.RecordBatchFileWriter:
+        return pa.ipc.new_file(file, fields)
 
 
-def schema(spool: "Spool") -> pa.Schema:
-    """`input_ids`, then the columns that were kept."""
-    ids = pa.field("input_ids", pa.list_(pa.from_numpy_dtype(spool.dtype)))
-    return pa.schema([ids, *(spool.kept_schema() or [])])
+class Rows:
+    """The file of a shard, as far as its groups of rows are settled: at most GROUP_ROWS that reach GROUP_TOKENS with the last.
 
+    A job that goes on writes it anew, from what the spool holds.
+    """
 
-def groups(spool: "Spool") -> Iterator[pa.RecordBatch]:
-    """The rows of a shard in groups of at most GROUP_ROWS that reach GROUP_TOKENS with the last."""
-    columns = _Rows(spool.all_kept())
-    fields, begin = schema(spool), 0
-    for ends in _ends_of_groups(spool):
-        offsets = np.concatenate([[begin], ends])
-        if offsets[-1] - begin >= 1 << 31:
-            raise CorpusError(f"a document has {offsets[-1] - begin} tokens, and a row holds at most 2,147,483,647")
-        ids = pa.array(spool.read_ids(begin, int(offsets[-1])))
-        lists = pa.ListArray.from_arrays(pa.array((offsets - begin).astype(np.int32)), ids)
-        yield pa.RecordBatch.from_arrays([lists, *columns.take(len(ends), fields)], schema=fields)
-        begin = int(offsets[-1])
+    def __init__(self, spool: "Spool", writer: Callable[["_Sink", pa.Schema], Any]) -> None:
+        self.spool, self.file = spool, spool.new("table")
+        self.token = self.row = 0
+        """What is written."""
+        ids = pa.field("input_ids", pa.list_(pa.from_numpy_dtype(spool.dtype)))
+        self.fields = pa.schema([ids, *(spool.kept_schema() or [])])
+        self.writer = writer(_Sink(self.file), self.fields)
+        self.kept, self.held = spool.all_kept(), list[pa.RecordBatch]()
 
+    def write(self, is_all: bool) -> None:
+        """Write what is settled, or all there is."""
+        spool = self.spool
+        while self.row < spool.documents:
+            ends = spool.read_ends(self.row, min(self.row + GROUP_ROWS, spool.documents))
+            rows = int(np.searchsorted(ends, self.token + GROUP_TOKENS)) + 1
+            if rows > len(ends):
+                rows = len(ends)
+                if rows < GROUP_ROWS and not is_all:
+                    return
+            self.writer.write_batch(self._group(ends[:rows]))
 
-def _ends_of_groups(spool: "Spool") -> Iterator["np.ndarray[tuple[int], np.dtype[np.int64]]"]:
-    begin, held = 0, np.zeros(0, np.int64)
-    for ends in spool.all_ends():
-        held = np.concatenate([held, ends])
-        while len(held):
-            rows = min(int(np.searchsorted(held, begin + GROUP_TOKENS)) + 1, GROUP_ROWS)
-            if rows > len(held):
-                break
-            yield held[:rows]
-            begin, held = int(held[rows - 1]), held[rows:]
-    if len(held):
-        yield held
+    def _group(self, ends: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> pa.RecordBatch:
+        offsets = np.concatenate([[0], ends - self.token])
+        if offsets[-1] >= 1 << 31:
+            raise CorpusError(f"a document has {offsets[-1]} tokens, and a row holds at most 2,147,483,647")
+        ids = pa.array(self.spool.read_ids(self.token, int(ends[-1])))
+        lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), ids)
+        self.token, self.row = int(ends[-1]), self.row + len(ends)
+        return pa.RecordBatch.from_arrays([lists, *self._columns(len(ends))], schema=self.fields)
 
-
-class _Rows:
-    """Rows out of batches, as many as are asked for."""
-
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
-        self.batches, self.held = batches, list[pa.RecordBatch]()
-
-    def take(self, rows: int, fields: pa.Schema) -> list[pa.Array]:
-        if len(fields) == 1:
+    def _columns(self, rows: int) -> list[pa.Array]:
+        """Those that were kept, of so many rows more."""
+        if len(self.fields) == 1:
             return []
         while sum(map(len, self.held)) < rows:
-            self.held.append(next(self.batches))
+            self.held.append(next(self.kept))
         table = pa.Table.from_batches(self.held)
         self.held = table.slice(rows).to_batches()
         return [pa.concat_arrays(column.chunks) for column in table.slice(0, rows).columns]
@@ -124,7 +131,8 @@ class _Sink:
         self.file = file
 
     def write(self, data: bytes) -> int:
-        self.file.write(data)
+        if not self.file.is_closed:  # a writer that is given up ends its file all the same
+            self.file.write(data)
         return len(data)
 
     def tell(self) -> int:

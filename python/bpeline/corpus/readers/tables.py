@@ -61,8 +61,9 @@ def parts(texts: pa.Array) -> Iterator[tuple[int, int]]:
     if not len(ends):
         yield 0, 0
     while begin < len(ends):
-        before = int(ends[begin - 1]) if begin else 0
-        end = max(int(np.searchsorted(ends, before + documents.BATCH_BYTES, side="right")), begin + 1)
+        before, end = int(ends[begin - 1]) if begin else 0, len(ends)
+        if int(ends[-1]) - before > 2 * documents.BATCH_BYTES:  # else a small one would be left
+            end = max(int(np.searchsorted(ends, before + documents.BATCH_BYTES, side="right")), begin + 1)
         yield begin, end
         begin = end
 
