@@ -5,7 +5,7 @@ export BPELINE_REQUIRE_NATIVE = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python test-portable test-transformers \
-        test-engines test-readers tiktoken-suite bench bench-python bench-rust bench-smoke bench-compare bench-readme \
+        test-engines test-readers tiktoken-suite bench bench-python bench-rust bench-smoke bench-compare bench-corpus bench-readme \
         parity parity-full dist-check unicode-tables clean
 
 help:            ## this list
@@ -88,6 +88,11 @@ bench-compare:   ## bpeline beside its peers, into benches/record; ARGS=--help s
 	$(PYTHON) -m venv target/bench-compare
 	target/bench-compare/bin/python -m pip install --quiet --upgrade ".[compare]"
 	target/bench-compare/bin/python -E -m benches.compare $(ARGS)
+
+bench-corpus:    ## bpeline tokenize beside other tools, into benches/record; ARGS=--help shows the options
+	$(PYTHON) -m venv target/bench-corpus
+	target/bench-corpus/bin/python -m pip install --quiet --upgrade ".[compare-corpus]"
+	target/bench-corpus/bin/python -E -m benches.corpus_tools $(ARGS)
 
 bench-readme:    ## show the newest record in README.md
 	$(PYTHON) -m benches.report

@@ -254,7 +254,9 @@ def write(record: Record, folder: Path) -> Path:
 def newest() -> Path:
     """The folder of the newest record of GPT-2."""
     records = ((path.parent, json.loads(path.read_text(encoding="utf-8"))) for path in RECORDS.glob("*/results.json"))
-    folders = sorted(folder for folder, record in records if record.get("encoding", "gpt2") == "gpt2")
+    folders = sorted(
+        folder for folder, record in records if "throughput" in record and record.get("encoding", "gpt2") == "gpt2"
+    )
     if not folders:
         raise SystemExit("benches/record has no record yet: make bench-compare writes one")
     return folders[-1]

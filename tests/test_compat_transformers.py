@@ -286,7 +286,6 @@ CHANGES = {
     "inside of the pre-tokenizer": lambda tokenizer: setattr(
         tokenizer.backend_tokenizer.pre_tokenizer, "add_prefix_space", True
     ),
-    "the decoder": lambda tokenizer: setattr(tokenizer.backend_tokenizer, "decoder", peers.decoders.Fuse()),
     "the post-processor": lambda tokenizer: setattr(tokenizer, "add_bos_token", False),
 }
 
@@ -315,16 +314,28 @@ def test_a_component_kept_from_before():
             component.add_prefix_space = round % 2 == 0
 
 
-def test_a_change_to_what_bpeline_does_not_serve():
+def dropout(tokenizer, unserved):
+    tokenizer.backend_tokenizer.model.dropout = 1.0 if unserved else None
+
+
+def decoder(tokenizer, unserved):
+    tokenizer.backend_tokenizer.decoder = peers.decoders.Fuse() if unserved else peers.decoders.ByteLevel()
+
+
+@pytest.mark.parametrize("change", [dropout, decoder])
+def test_a_change_to_what_bpeline_does_not_serve(change):
     tokenizer = peers.SMALL["template"]()
     wrapped = wrap(tokenizer)
+    ids = list(range(len(tokenizer)))
     for each in (tokenizer, wrapped):
-        each.backend_tokenizer.model.dropout = 1.0
-    with pytest.warns(UserWarning, match="from here on tokenizers encodes, not bpeline: .*dropout"):
+        change(each, unserved=True)
+    with pytest.warns(UserWarning, match=f"from here on tokenizers encodes, not bpeline: .*{change.__name__}"):
         assert same(tokenizer, wrapped)
     assert not served(wrapped("the cat"))
+    assert wrapped.decode(ids) == tokenizer.decode(ids)
     for each in (tokenizer, wrapped):
-        each.backend_tokenizer.model.dropout = None
+        change(each, unserved=False)
+    assert wrapped.decode(ids) == tokenizer.decode(ids)
     assert same(tokenizer, wrapped) and served(wrapped("the cat"))
 
 

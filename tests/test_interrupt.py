@@ -16,13 +16,22 @@ import pytest
 DEADLINE = 15
 
 SCRIPT = """
-    import random, sys
+    import json, random, sys
+    from bpeline import tokenizer_json
     from tests.backends import NativeTokenizer
+    from tests.small import ALPHABET
 
     tok = NativeTokenizer.load("gpt2", cache_bytes=0)
     rng = random.Random(0)
     words = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz     .,\\n", k=2_000_000))
     letters = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=1_000_000)) * 30
+    many = {
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"}] * 20_000},
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "model": {"type": "BPE", "vocab": {character: id for id, character in enumerate(ALPHABET)}, "merges": []},
+    }
+    encoding = NativeTokenizer._Encoding.from_tokenizer_json("many", "many", *tokenizer_json.read(json.dumps(many), "many"))
+    normalizing = NativeTokenizer(encoding)
     calls = {
         "batch": lambda threads: tok.count_batch([words] * 3_000, threads=threads),
         "lists": lambda threads: tok.encode_batch([words[:100_000]] * 60_000, threads=threads),
@@ -31,6 +40,7 @@ SCRIPT = """
         "one piece": lambda threads: [tok.count(letters) for _ in range(20)],
         "train, counting": lambda threads: NativeTokenizer.train((words for _ in range(10**9)), 300, threads=threads),
         "train, merging": lambda threads: NativeTokenizer.train([letters], 200_000, threads=threads),
+        "normalizers": lambda threads: normalizing.count(words),
     }
     print("ready", flush=True)
     try:
@@ -59,6 +69,7 @@ SCRIPT = """
         ("train, counting", 0),
         ("train, counting", 1),
         ("train, merging", 0),
+        ("normalizers", 0),
     ],
 )
 def test_interrupt(native, call, threads):

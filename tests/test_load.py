@@ -1,6 +1,7 @@
 """What `load` makes of its arguments: built-in names, file pairs, folders, and everything else."""
 
 import json
+import os
 
 import pytest
 
@@ -198,3 +199,26 @@ def test_cache_bytes(Tokenizer):
     with pytest.raises(ValueError) as caught:
         Tokenizer.load("gpt2", cache_bytes=-1)
     assert str(caught.value) == "cache_bytes must be at least 0, not -1"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize(
+    "names", [["x.tiktoken"], ["x.model"], ["tekken.json"], ["x.json"], ["vocab.json", "merges.txt"]]
+)
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_may_never_end_is_not_read(Tokenizer, tmp_path, names, kind):
+    paths = [tmp_path / name for name in names]
+    match kind:
+        case "pipe":
+            os.mkfifo(paths[-1])
+        case "device":
+            paths[-1].symlink_to("/dev/zero")
+        case "folder" if len(paths) == 1:
+            return  # it is looked into
+        case "folder":
+            paths[-1].mkdir()
+    for path in paths[:-1]:
+        path.write_text(vocab_text(), encoding="utf-8")
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        Tokenizer.load(*paths)
+    assert str(caught.value) == f"{paths[-1]}: not a regular file"

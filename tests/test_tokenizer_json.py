@@ -499,6 +499,43 @@ def test_a_damaged_file(Tokenizer, tmp_path, text):
     assert str(tmp_path / "tokenizer.json") in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("section", "members", "leaf"),
+    [
+        ("normalizer", "normalizers", {"type": "NFC"}),
+        ("pre_tokenizer", "pretokenizers", file()["pre_tokenizer"]),
+        ("post_processor", "processors", file()["pre_tokenizer"]),
+        ("decoder", "decoders", file()["decoder"]),
+    ],
+)
+def test_deep_sections(load, section, members, leaf):
+    """As deep as the reader lets through, the spec holds; deeper, the reason is named."""
+
+    def nested(sequences):
+        inner = leaf
+        for _ in range(sequences):
+            inner = {"type": "Sequence", members: [inner]}
+        return file(added=[("<l>", {"lstrip": True})], **{section: inner})
+
+    tok = load(nested(49))
+    assert type(tok).from_bytes(tok.to_bytes()).encode("ab <l>") == tok.encode("ab <l>")
+    for sequences in (50, 300):
+        with pytest.raises(bpeline.EncodingFileError, match=f"{section}: nested more than 100 levels deep"):
+            load(nested(sequences))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("0", "0"), ("1", "1"), ("1.0", "1.0"), ("true", "true"), ("false", "false"), ("null", "nothing")],
+)
+def test_values_are_named_as_they_are(Tokenizer, tmp_path, text, found):
+    """To Python 1 is True, and to JSON it is not."""
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    with pytest.raises(bpeline.EncodingFileError) as caught:
+        Tokenizer.load(tmp_path)
+    assert str(caught.value) == f"{tmp_path / 'tokenizer.json'}: expected an object, found {found}"
+
+
 def test_damaged_data(load):
     """A spec that no reader writes: `from_bytes` finds it out on either backend."""
     import hashlib

@@ -39,8 +39,11 @@ def run(sdist: Path, folder: Path, options: list[str]) -> int:
     shim = folder / "shim"
     shim.mkdir()
     (shim / "sitecustomize.py").write_text(INSTALL)
-    package = Path(bpeline.__file__).parents[1]
-    path = os.pathsep.join([str(shim), str(package)])
+    # hypothesis makes texts of the literals in modules that are not in such a folder, and special tokens are among ours:
+    # those tiktoken itself refuses in a text.
+    packages = folder / "site-packages"
+    packages.symlink_to(Path(bpeline.__file__).parents[1], target_is_directory=True)
+    path = os.pathsep.join([str(shim), str(packages)])
     command = [
         sys.executable,
         "-m",

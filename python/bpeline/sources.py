@@ -66,6 +66,10 @@ def read(
     has_options = pattern is not None or special_tokens is not None
     pattern = settings.pattern if pattern is None else pattern
     special_tokens = settings.special_tokens if special_tokens is None else special_tokens
+    for name in paths:
+        if os.path.exists(name) and not os.path.isfile(name):
+            # A pipe may never end, and neither does /dev/zero.
+            raise EncodingFileError(f"{name}: not a regular file")
     path = Path(paths[0])
     match kind:
         case "gpt2":

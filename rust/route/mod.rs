@@ -175,16 +175,24 @@ impl Route {
             let slice = document.slice(part.range);
             match part.token {
                 Some(token) => visit(Visit::Token(token, slice))?,
-                None => self.walk_part(slice, special, visit)?,
+                None => self.walk_part(slice, special, interrupt, visit)?,
             }
             interrupt.check()?;
         }
         Ok(())
     }
 
-    fn walk_part(&self, part: Traced, special: &Special, visit: &mut dyn FnMut(Visit) -> Result<()>) -> Result<()> {
+    fn walk_part(
+        &self,
+        part: Traced,
+        special: &Special,
+        interrupt: &dyn Interrupt,
+        visit: &mut dyn FnMut(Visit) -> Result<()>,
+    ) -> Result<()> {
         let mut normal = part;
         for normalizer in &self.normalizers {
+            // Each may make the text many times longer.
+            interrupt.check()?;
             normal = normalizer.apply(normal)?;
         }
         for part in self.added.cut_normalized(&normal.text, special)? {

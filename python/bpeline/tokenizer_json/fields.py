@@ -53,4 +53,7 @@ def shown(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, str):
         return f'"{value[:40]}{"…" if len(value) > 40 else ""}"'
-    return {None: "nothing", True: "true", False: "false"}.get(value) or str(value)[:40]
+    if value is None:
+        return "nothing"
+    # A bool is an int to Python: 1 would be found as True in a table of them.
+    return str(value).lower() if isinstance(value, bool) else str(value)[:40]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..errors import EncodingFileError
@@ -12,6 +13,10 @@ from .text import Pieces, read_normalizers, read_pre_tokenizer
 from .tokens import Added, read_added, read_around
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+_SECTIONS = ("decoder", "normalizer", "post_processor", "pre_tokenizer")
+_MOST_LEVELS = 100
+"""tokenizers reads 127 in all, and so does who reads the spec."""
 
 _WHOLE_TEXT = "(?s:.+)"
 """The pattern where stages do all the cutting: what they leave is a piece."""
@@ -42,6 +47,7 @@ def read(text: str, source: str) -> Contents:
     file = Section(source, _parse(text, source))
     if "model" not in file.content:
         file.fail('expected a tokenizer.json with a "model"; found the keys ' + ", ".join(sorted(file.content)[:8]))
+    _check_levels(file)
     model = read_model(file.section("model"))
     normalizers = read_normalizers(file)
     pieces = read_pre_tokenizer(file)
@@ -86,6 +92,19 @@ def _parse(text: str, source: str) -> Any:
         raise EncodingFileError(f"{source}: not JSON: {error}") from None
 
 
+def _check_levels(file: Section) -> None:
+    for name in _SECTIONS:
+        level = [file.content.get(name)]
+        for _ in range(_MOST_LEVELS):
+            level = [item for value in level for item in _items(value)]
+        if level:
+            file.refuse(f"{name}: nested more than {_MOST_LEVELS} levels deep")
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
 def _spec(
     file: Section,
     added: list[Added],
@@ -97,7 +116,6 @@ def _spec(
 ) -> str | None:
     if is_plain and not (model.inert or normalizers or pieces.prefix_space or pieces.stages is not None or around):
         return None
-    sections = ("decoder", "normalizer", "post_processor", "pre_tokenizer")
     spec = {
         "added": None if is_plain else [token._asdict() for token in added],
         "inert": model.inert,
@@ -106,7 +124,7 @@ def _spec(
         "stages": pieces.stages,
         "around": around,
         "file": {
-            **{name: file.content.get(name) for name in sections},
+            **{name: file.content.get(name) for name in _SECTIONS},
             "inside": [token.content for token in added if token.content in model.vocabulary],
         },
     }
