@@ -20,7 +20,7 @@ use std::sync::Arc;
 use super::counts::PieceCounts;
 use super::pairs::{First, FirstPair, Neighbour, Neighbours};
 use super::pieces::{NO_PAIR, PairNumber, Pieces, Symbol};
-use super::queue::{Candidate, Queue};
+use super::queue::{Candidate, Queue, Ranked};
 use super::{Settings, Ties};
 use crate::encoding::{Encoding, Rules, TokenId};
 use crate::error::{Error, Result, show_bytes};
@@ -114,6 +114,15 @@ struct Merging<'e> {
     met: Vec<(u32, u32)>,
 }
 
+/// By which equally frequent pairs are told apart.
+fn tie(settings: &Settings, lists: &[u32], candidate: &Candidate) -> u64 {
+    match settings.ties {
+        Ties::LowestIds => (candidate.left as u64) << 32 | candidate.right as u64,
+        // Not before the first of its pieces; which symbols it are is found out when that matters.
+        Ties::FirstSeen => (lists[candidate.start as usize] as u64) << 32,
+    }
+}
+
 /// In `met`: to the right.
 const RIGHT: u32 = 1 << 31;
 
@@ -168,10 +177,7 @@ impl<'e> Merging<'e> {
                 }
             }
         }
-        for mut candidate in candidates {
-            self.set_tie(&mut candidate);
-            self.queue.push(candidate);
-        }
+        candidates.into_iter().for_each(|candidate| self.queue(candidate));
         Ok(())
     }
 
@@ -192,17 +198,13 @@ impl<'e> Merging<'e> {
             return Err(Error::Training(message.to_owned()));
         }
         self.lists.resize(start + length as usize, 0);
-        let count = self.counts[pair as usize];
-        Ok(Candidate { count, tie: 0, pair, left, right, start: start as u32, length })
+        Ok(Candidate { pair, left, right, start: start as u32, length })
     }
 
     /// Once its list is written.
-    fn set_tie(&self, candidate: &mut Candidate) {
-        candidate.tie = match self.settings.ties {
-            Ties::LowestIds => (candidate.left as u64) << 32 | candidate.right as u64,
-            // Not before the first of its pieces; which symbols it are is found out when that matters.
-            Ties::FirstSeen => (self.lists[candidate.start as usize] as u64) << 32,
-        };
+    fn queue(&mut self, candidate: Candidate) {
+        let (count, tie) = (self.counts[candidate.pair as usize], tie(self.settings, &self.lists, &candidate));
+        self.queue.push(Ranked { count, tie, candidate });
     }
 
     /// Where in the corpus a pair comes first: the place of the piece, and the byte in it. Merges do not change it, but for those
@@ -222,15 +224,16 @@ impl<'e> Merging<'e> {
     /// Takes the next pair to merge from the queue.
     fn most_frequent(&mut self) -> Option<Candidate> {
         loop {
-            let front = self.queue.pop(&self.counts)?;
+            let least_tie = |candidate: &Candidate| tie(self.settings, &self.lists, candidate);
+            let Ranked { count, tie, candidate } = self.queue.pop(&self.counts, least_tie)?;
             if self.settings.ties == Ties::LowestIds {
-                return Some(front);
+                return Some(candidate);
             }
-            let tie = self.first_place(&front);
-            if tie == front.tie {
-                return Some(front);
+            let first = self.first_place(&candidate);
+            if first == tie {
+                return Some(candidate);
             }
-            self.queue.push(Candidate { tie, ..front });
+            self.queue.push(Ranked { count, tie: first, candidate });
         }
     }
 
@@ -343,10 +346,7 @@ impl<'e> Merging<'e> {
                 self.pieces.at(place).forget(neighbour.new);
             }
         }
-        for mut candidate in candidates {
-            self.set_tie(&mut candidate);
-            self.queue.push(candidate);
-        }
+        candidates.into_iter().for_each(|candidate| self.queue(candidate));
         self.left.forget();
         self.right.forget();
         Ok(())
