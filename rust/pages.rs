@@ -29,14 +29,3 @@ pub fn advise_huge<T>(memory: &[T]) {
 
 #[cfg(not(target_os = "linux"))]
 pub fn advise_huge<T>(_memory: &[T]) {}
-
-/// Gives memory that was freed back to the system, which glibc else keeps for the next to ask, once larger blocks have been
-/// freed than those asked for.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub fn give_back() {
-    // SAFETY: it moves nothing that is in use.
-    unsafe { libc::malloc_trim(0) };
-}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn give_back() {}

@@ -26,7 +26,6 @@ use crate::encoding::{Encoding, Rules, TokenId};
 use crate::error::{Error, Result, show_bytes};
 use crate::interrupt::Interrupt;
 use crate::merge::Merger;
-use crate::pages;
 
 /// Pieces that are visited between two looks for an interrupt.
 const PIECES_BETWEEN_CHECKS: usize = 1 << 12;
@@ -89,7 +88,6 @@ fn pieces(counts: &mut PieceCounts, settings: &Settings, interrupt: &dyn Interru
         Ties::FirstSeen => counted.each_in_order(visit)?,
     }
     drop(counted);
-    pages::give_back();
     Ok(pieces)
 }
 
