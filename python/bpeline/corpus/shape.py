@@ -131,7 +131,7 @@ def record(optional: tuple[str, ...] = (), **shapes: Shape) -> Shape:
 
 
 PLACE = record(source=count, document=count, seek=count, part=count, line=count)
-AFTER = record(place=maybe(PLACE), documents=count, bytes=count, begun=flag, in_val=flag, used=count)
+AFTER = record(place=PLACE, documents=count, bytes=count, begun=flag, in_val=flag, used=count)
 SHUFFLED = record(split=count, index=count)
 SPOOL = record(
     number=count, tokens=count, documents=count, full=flag, first=maybe(counts(2)), last=maybe(counts(2)), files=named(count)
@@ -141,7 +141,8 @@ SPLIT = record(number=count, open=each(SPOOL))
 
 def after(value: Any, place: str) -> None:
     """Where a job goes on: that of a shuffled corpus counts differently."""
-    (SHUFFLED if isinstance(value, dict) and "split" in value else AFTER)(value, place)
+    if value != {"place": None}:  # all has been read
+        (SHUFFLED if isinstance(value, dict) and "split" in value else AFTER)(value, place)
 
 
 RESUME = record(after=maybe(after), splits=record(("train", "val"), train=SPLIT, val=SPLIT), skipped=count)
