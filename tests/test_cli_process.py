@@ -127,3 +127,30 @@ def test_a_closed_stream(closed, name):
     command = f'"{sys.executable}" -m bpeline count {closed}'
     done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (1, f"bpeline: {name} is closed\n".encode())
+
+
+INTERRUPTED = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+{use}
+"""
+
+
+def test_interrupted_while_modules_are_loaded():
+    code = INTERRUPTED.format(name="bpeline.cli.app", use="import bpeline.cli; bpeline.cli.main()")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert (ran.returncode, ran.stderr) == (130, b"bpeline: interrupted\n")
+
+
+def test_interrupted_while_numpy_is_loaded():
+    """The native module imports it, too, and panics where that fails."""
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(name="numpy", use="import bpeline")], capture_output=True
+    )
+    assert ran.stderr.endswith(b"KeyboardInterrupt\n") and b"panicked" not in ran.stderr

@@ -212,6 +212,19 @@ def test_compressed_files_that_end_too_early(tmp_path_factory, name, suffix, par
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS[1:])
+@pytest.mark.parametrize("name", CUT)
+def test_compressed_files_of_no_bytes(tmp_path, name, suffix):
+    """All of the file is missing; gzip's library takes it for one of nothing."""
+    path = tmp_path / (name + suffix)
+    path.touch()
+    options = CUT[name][1]
+    with pytest.raises(CorpusError, match=rf"{name}{suffix}: the (gzip|zstd|bz2|xz) data ends too early"):
+        list(read(source_of(path, **options)))
+    found, _, [problem] = documents_of(source_of(path, on_error="skip", **options))
+    assert found == [] and problem.message.endswith("ends too early")
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS[1:])
 def test_a_large_document_that_ends_too_early_is_left_out(tmp_path, suffix):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(packed(os.urandom(5000).hex().encode(), suffix)[:-9])

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
 
+import bpeline
 from bpeline.corpus.documents import Problem, ReadOptions
 from bpeline.corpus.inputs import find
 from bpeline.corpus.readers import read
@@ -268,6 +269,35 @@ def test_a_pipe_with_a_name(tmp_path):
     writer.start()
     assert [text for batch in read(source) for text in batch.texts.to_pylist()] == ["a", "b"]
     writer.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_in_a_folder_is_left_out(tmp_path):
+    """Nobody writes to it, so to open it would wait for ever."""
+    (tmp_path / "in").mkdir()
+    os.mkfifo(tmp_path / "in" / "a.txt")
+    (tmp_path / "in" / "b.txt").write_text("b")
+    for name in ("in", "in/*.txt"):
+        skipped = []
+        (source,) = find(str(tmp_path / name), skipped=skipped.append)
+        assert source.url == str(tmp_path / "in" / "b.txt")
+        assert [str(problem) for problem in skipped] == [
+            f"{tmp_path}/in/a.txt: no regular file but a pipe, a socket or a device"
+        ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_not_verified_against(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("a"))
+    writer.start()
+    bpeline.tokenize_corpus(tmp_path / "pipe", tmp_path / "out")
+    writer.join()
+    words = {"source": f"not compared: {tmp_path}/pipe is a pipe; --against names the input"}
+    assert bpeline.verify_corpus(tmp_path / "out").checked.items() >= words.items()
+    (tmp_path / "pipe").unlink()
+    words = {"source": f"not compared: {tmp_path}/pipe is not there; --against names the input"}
+    assert bpeline.verify_corpus(tmp_path / "out").checked.items() >= words.items()
 
 
 def test_parquet_cannot_be_read_from_a_pipe():

@@ -1,7 +1,9 @@
 """`bpeline.inspect_corpus`, `bpeline inspect` and its page: numbers that a simple count gives too."""
 
 import json
+import os
 import re
+import sys
 from collections import Counter
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -205,6 +207,28 @@ class TestCommand:
             assert "currentColor" in svg and "#010203" not in svg
         assert bp("inspect", made(), "--html", tmp_path / "again.html", "--quiet").exit_code == 0
         assert (tmp_path / "again.html").read_text() == page
+
+    @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="there names of files are Unicode")
+    def test_hostile_names(self, bp, tmp_path):
+        """Names that are no UTF-8, and that would do something to a terminal, a page or a plot."""
+        pytest.importorskip("matplotlib")
+        folder = tmp_path / "in"
+        folder.mkdir()
+        for name in (
+            b"\xff.txt",
+            b"\x1b[31mred.txt",
+            b"new\nline.txt",
+            b"$x_{$.txt",
+            b"<img src=x onerror=alert(1)>.txt",
+        ):
+            with open(bytes(folder) + b"/" + name, "w") as file:
+                file.write("hello " * 9)
+        bpeline.tokenize_corpus(folder, tmp_path / "out")
+        result = bp("inspect", tmp_path / "out", "--html", tmp_path / "r.html", "-n", 5)
+        assert result.exit_code == 0, result.output
+        assert "\x1b" not in result.stdout and "\\x1b[31mred.txt" in result.stdout and "\\xff.txt" in result.stdout
+        page = (tmp_path / "r.html").read_text()
+        assert "<img" not in page and "\x1b" not in page and "/\\xff.txt" in page and "$x_{$.txt" in page
 
     @pytest.mark.parametrize("format", FORMATS)
     def test_page_of_nothing(self, bp, tmp_path, format):

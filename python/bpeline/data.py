@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .corpus.shape import count, maybe, one_of, plain, text
 from .errors import CorpusError
 
 if TYPE_CHECKING:
@@ -139,7 +140,13 @@ class TokenDataset:
             shards = {
                 name: (shard["split"], shard["tokens"]) for shard in manifest["shards"] for name in shard["files"]
             }
-        except (ValueError, KeyError, TypeError) as error:
+            for name, (of, tokens) in shards.items():
+                plain(name, "the name of a file")
+                one_of("train", "val")(of, f"the split of {name}")
+                count(tokens, f"the tokens of {name}")
+            text(self.format, "plan.format")
+            maybe(count)(self.eot_token, "plan.eot.id")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise CorpusError(f"{file}: is no manifest of bpeline: {error!r}") from error
         if version != 1:
             raise CorpusError(f"{file}: version {version!r} is not known, expected 1")

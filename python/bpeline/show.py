@@ -149,6 +149,11 @@ def visible(token: bytes) -> list[tuple[str, bool]]:
     return parts
 
 
+def printable(text: str) -> str:
+    """A text that does nothing to a terminal or a page: escapes for all that cannot be printed, but for lines and tabs."""
+    return "".join(char if char in "\n\t" else escaped(char) or char for char in text)
+
+
 def escaped(char: str) -> str | None:
     """The escape for a character that must not be printed as it is."""
     if char.isprintable():

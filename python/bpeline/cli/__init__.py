@@ -12,6 +12,11 @@ def main() -> None:
             sys.exit(1)
     try:
         from bpeline.cli.app import run
+
+        run()
+    except KeyboardInterrupt:  # while modules are loaded; later `app` takes care of it
+        print("bpeline: interrupted", file=sys.stderr)
+        sys.exit(130)
     except ModuleNotFoundError as error:
         missing = (error.name or "bpeline").split(".")[0]
         if missing == "bpeline":
@@ -19,4 +24,3 @@ def main() -> None:
         remedy = "python -m pip install typer rich"
         print(f"bpeline: the command line needs {missing}, which is not installed: {remedy}", file=sys.stderr)
         sys.exit(2)
-    run()

@@ -13,7 +13,7 @@ from bpeline.cli.failure import Failure
 from bpeline.cli.output import create
 from bpeline.cli.report import Report, Step, number, size
 from bpeline.cli.verify import OutArgument
-from bpeline.show import escaped, quoted
+from bpeline.show import printable, quoted
 
 if TYPE_CHECKING:
     from bpeline.corpus.inspect import Statistics
@@ -98,17 +98,12 @@ def _show(console: Console, output: "Output", wanted: list[int], search: str | N
         begin = max(text.find(search) - chars // 3, 0) if search else 0
         excerpt = printable(text[begin : begin + chars])
         left = ("… " if begin else "") + excerpt + (" …" if begin + chars < len(text) else "")
-        console.print(Text(head, "bold cyan"))
+        console.print(Text(printable(head), "bold cyan"))
         console.print(Text(left or "(empty)", "dim" if not text else ""))
         console.print()
         shown += 1
     if search is not None and not shown:
         raise Failure(f"{output.folder}: no document holds {search!r}")
-
-
-def printable(text: str) -> str:
-    """A text that does nothing to a terminal: escapes for all that cannot be printed, but for lines and tabs."""
-    return "".join(char if char in "\n\t" else escaped(char) or char for char in text)
 
 
 def _tables(console: Console, found: "Statistics") -> None:
@@ -134,7 +129,7 @@ def _tables(console: Console, found: "Statistics") -> None:
         rows.append(("job", "not finished; this is what is done"))
     _table(console, None, ("", ""), rows, right=())
     for sentence in findings(found):
-        console.print(Text.assemble(("• ", "yellow"), sentence))
+        console.print(Text.assemble(("• ", "yellow"), printable(sentence)))
     console.print()
     frequent = [
         (str(id), quoted(tokenizer.decode_bytes([id])), f"{times:,}", f"{times / found.tokens:.2%}")

@@ -232,7 +232,7 @@ def summarize(report: Report, plan: "Plan", result: "Result", output: str) -> No
         report.line("file" if path is files[0] else "", f"{path} ({size(path.stat().st_size)})")
     if len(files) > 4:
         report.line("", f"and {number(len(files) - 4, 'file')} more")
-    if not result.text_bytes and result.documents:
+    if not result.text_bytes and manifest.text_bytes:
         report.line("note", "all of it was done before, so nothing was to do")
     elif result.text_bytes < manifest.text_bytes:
         report.line(

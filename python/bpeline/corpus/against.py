@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from . import inputs as files
 from .documents import Documents, Source
 from .encoder import Encoder, Run
-from .opening import has_changed
+from .opening import STDIN, stamp
 from .output import Output, Stream
 from .plan import Plan
 from .readers import read
@@ -80,7 +80,9 @@ def _sources(output: Output, against: "Inputs | None", checked: dict[str, str]) 
         return [replace(source, number=number) for number, source in enumerate(found)]
     for source in output.sources:
         try:
-            reason = "is standard input" if source.url == "-" else "has changed" if has_changed(source) else ""
+            now = stamp(source.url)[1]
+            reason = "has changed" if now != source.stamp else "" if now else "is a pipe"
+            reason = "is standard input" if source.url == STDIN else reason
         except OSError:
             reason = "is not there"
         if reason:

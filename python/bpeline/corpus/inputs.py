@@ -76,6 +76,8 @@ def find(
         for url, hidden in expanded(text):
             named = url == text
             fault = "a hidden file or folder" if hidden else None if named and kind else no_text(url)
+            if fault is None and not named:
+                fault = no_file(url)
             if fault is None:
                 sources.append(described(len(sources), url, options, kind))
             elif named:
@@ -92,6 +94,13 @@ def find(
 def no_text(url: str) -> str | None:
     suffix, _ = suffixes(url)
     return f"a {suffix} file cannot be read as text or a table of texts" if suffix in NO_TEXT else None
+
+
+def no_file(url: str) -> str | None:
+    """Nobody may ever write to a pipe that happens to lie in a folder, so it is read only where it is named."""
+    if is_url(url) or not os.path.exists(url) or os.path.isfile(url):
+        return None
+    return "no regular file but a pipe, a socket or a device"
 
 
 def suffixes(url: str) -> tuple[str, str | None]:

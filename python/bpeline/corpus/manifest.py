@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 from .. import errors
 from .folder import PART, Folder
+from .shape import MANIFEST
 
 NAME = "manifest.json"
 VERSION = 1
@@ -66,12 +67,13 @@ class Manifest:
             data = json.loads(path.read_bytes())
             version = data["manifest"]
             if version == VERSION:
+                MANIFEST(data, "")
                 fields = {key: value for key, value in data.items() if key not in ("manifest", "bpeline", "shards")}
                 shards = [Shard(**shard) for shard in data["shards"]]
                 return cls(version=data["bpeline"], shards=shards, **fields)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise errors.CorpusError(f"{path}: is no manifest of bpeline: {error}") from error
         raise errors.CorpusError(
             f"{path}: version {version!r} is not known, expected {VERSION}; a newer bpeline reads it"

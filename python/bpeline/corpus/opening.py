@@ -157,6 +157,8 @@ class Content:
         try:
             while filled < len(view) and (got := self.file.readinto(view[filled:])):
                 filled += got
+            if filled < len(view) and self.compression and not self.stored.count:  # which gzip takes for an empty file
+                raise EOFError
         except Exception as error:
             if not is_damage(error):
                 raise

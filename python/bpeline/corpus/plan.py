@@ -15,6 +15,7 @@ from ..errors import CorpusError
 from ..tokenizer import Methods, Tokenizer
 from .documents import ReadOptions, Source
 from .formats import FORMATS, Layout, Names
+from .shape import PLAIN
 
 Format: TypeAlias = Literal["nanogpt", "llmc", "megatron", "datatrove", "npy", "parquet", "arrow"]
 Eot: TypeAlias = Literal["append", "prepend", "none"]
@@ -114,7 +115,7 @@ def make(
     tokenizer = encoding if isinstance(encoding, Methods) else Tokenizer.load(encoding)
     _one_of("special", special, ("text", "parse", "error"))
     _one_of("on_error", on_error, ("stop", "skip"))
-    if not re.fullmatch(r"[^/\\\0]+", name) or name.startswith("."):
+    if not re.fullmatch(PLAIN, name):
         raise CorpusError(f"name {name!r} cannot begin the name of a file")
     if not 0 <= val_fraction < 1:
         raise CorpusError(f"val_fraction must be at least 0 and below 1, not {val_fraction}")

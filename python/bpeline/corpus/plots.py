@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..show import visible
+from ..show import printable, visible
 from .inspect import RATIOS, Statistics, edge
 
 try:
@@ -105,7 +105,8 @@ def usage(found: Statistics) -> str:
 def shares(found: Statistics) -> str:
     """The tokens of the input files."""
     rows = found.shares()
-    names = [url if len(url) <= 40 else "…" + url[-39:] for url, *_ in rows[:15]]
+    names = [" ".join(printable(url).split()) for url, *_ in rows[:15]]
+    names = [name if len(name) <= 40 else "…" + name[-39:] for name in names]
     values = [row[2] / max(found.tokens, 1) * 100 for row in rows[:15]]
     if len(rows) > 15:
         names.append(f"{len(rows) - 15:,} more")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from ..show import escaped, quoted
+from ..show import printable, quoted
 from . import plots
 from .findings import findings
 from .inspect import PERCENTILES, Statistics, documents, source_of, text_of
@@ -37,20 +37,25 @@ def page(found: Statistics) -> str:
     output = found.output
     title = f"{output.folder.resolve().name}: {output.asked['format']}, {output.tokenizer.name}"
     blocks = [
-        f"<h1>{escape(title)}</h1>",
+        f"<h1>{_safe(title)}</h1>",
         _facts(found),
-        "<h2>Worth knowing</h2><ul>" + "".join(f"<li>{escape(one)}</li>" for one in findings(found)) + "</ul>",
+        "<h2>Worth knowing</h2><ul>" + "".join(f"<li>{_safe(one)}</li>" for one in findings(found)) + "</ul>",
         '<div class="plots">' + "".join(_figures(found)) + "</div>",
         _tokens(found),
         _documents(found),
         _inputs(found),
     ]
-    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{_safe(title)}</title>'
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head>\n<body>\n'
         + "\n".join(blocks)
         + "\n</body></html>\n"
     )
+
+
+def _safe(text: str) -> str:
+    """A text in the page: neither marks nor characters that cannot be shown, such as the bytes of a path that are no UTF-8."""
+    return escape(printable(text))
 
 
 def _facts(found: Statistics) -> str:
@@ -63,7 +68,7 @@ def _facts(found: Statistics) -> str:
         (f"{found.percentile(50):,}" if found.documents else "?", "tokens of the median document"),
         (f"{len(output.manifest.shards):,} × {output.facts.dtype.name}", "shards and type"),
     ]
-    cells = "".join(f"<div><b>{escape(value)}</b>{escape(what)}</div>" for value, what in facts)
+    cells = "".join(f"<div><b>{_safe(value)}</b>{_safe(what)}</div>" for value, what in facts)
     job = "" if output.manifest.finished else "<p><b>The job is not finished</b>; this is what is done.</p>"
     return f'{job}<div class="facts">{cells}</div>'
 
@@ -85,7 +90,7 @@ def _tokens(found: Statistics) -> str:
     tokenizer, known = found.output.tokenizer, found.tokens or 1
     token_bytes = tokenizer.decode_bytes
     unused = sorted(found.never_used().tolist(), key=lambda id: -len(token_bytes([id])))[:60]
-    named = " ".join(f"<code>{escape(quoted(token_bytes([id])))}</code>" for id in unused)
+    named = " ".join(f"<code>{_safe(quoted(token_bytes([id])))}</code>" for id in unused)
     parts = (
         [f"<h2>Tokens that are never used</h2><p>The longest {len(unused)} of {len(found.never_used()):,}: {named}</p>"]
         if unused
@@ -116,8 +121,7 @@ def _documents(found: Statistics) -> str:
             source = source_of(found.output, one.number)
             words += f", {source}" if source else ""
             excerpt = text_of(found.output, ids[:EXCERPT])[:EXCERPT]
-            shown = "".join(char if char in "\n\t" else escaped(char) or char for char in excerpt)
-            parts.append(f"<details><summary>{escape(words)}</summary><pre>{escape(shown)}</pre></details>")
+            parts.append(f"<details><summary>{_safe(words)}</summary><pre>{_safe(excerpt)}</pre></details>")
     if found.documents:
         rows = [(f"{percent} %", f"{found.percentile(percent):,}") for percent in PERCENTILES]
         parts.append("<h2>Lengths</h2>" + _table(("of the documents", "have at most so many tokens"), rows, (0, 1)))
@@ -138,9 +142,9 @@ def _inputs(found: Statistics) -> str:
 
 def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[int, ...]) -> str:
     marks = ['class="n"' if index in right else "" for index in range(len(heads))]
-    head = "".join(f"<th {mark}>{escape(name)}</th>" for mark, name in zip(marks, heads, strict=True))
+    head = "".join(f"<th {mark}>{_safe(name)}</th>" for mark, name in zip(marks, heads, strict=True))
     body = "".join(
-        "<tr>" + "".join(f"<td {mark}>{escape(cell)}</td>" for mark, cell in zip(marks, row, strict=True)) + "</tr>"
+        "<tr>" + "".join(f"<td {mark}>{_safe(cell)}</td>" for mark, cell in zip(marks, row, strict=True)) + "</tr>"
         for row in rows
     )
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'

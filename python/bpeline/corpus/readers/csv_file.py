@@ -50,7 +50,7 @@ def blocks(source: Source, size: int) -> Iterator[Batch]:
         return "skip" if source.options.on_error == "skip" else "error"
 
     with Table(source) as table:
-        if source.size == 0:
+        if source.size == 0 and source.compression is None:
             return
         fault: Exception | None = None
         held = None
