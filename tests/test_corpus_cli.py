@@ -1,5 +1,6 @@
 """`bpeline tokenize` and `bpeline.tokenize_corpus` on real files."""
 
+import gzip
 import json
 import os
 import signal
@@ -119,6 +120,22 @@ def test_an_estimate_from_a_part(bp, tmp_path, monkeypatch):
     line = next(line for line in found.splitlines() if line.startswith("estimate"))
     documents, tokens = (int(word.replace(",", "")) for word in (line.split()[2], line.split()[4]))
     assert 4000 < documents < 6000 and tokens == pytest.approx(3 * documents, abs=3)
+
+
+def test_an_estimate_of_files_of_several_kinds(bp, tmp_path):
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    lines = "".join(json.dumps({"text": f"document {number}"}) + "\n" for number in range(1500))
+    for number in range(30):  # of which a half is read
+        (mixed / f"{number}.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    (mixed / "one.txt").write_text("hello world\n" * 50_000)
+    (mixed / "table.csv").write_text("text\n" + "hello\n" * 2000)
+    found = bp("tokenize", "mixed", "-o", "tokens", "--dry-run").stderr
+    line = next(line for line in found.splitlines() if line.startswith("estimate"))
+    gpt2 = bpeline.load("gpt2")
+    tokens = sum(gpt2.count(f"document {number}") + 1 for number in range(1500)) * 30
+    tokens += gpt2.count("hello world\n" * 50_000) + 1 + 2000 * 2
+    assert line == f"estimate  about {30 * 1500 + 1 + 2000:,} documents, {tokens:,} tokens", line
 
 
 def test_the_output_inside_the_input_is_no_input(bp, tmp_path):
