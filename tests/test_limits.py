@@ -60,7 +60,7 @@ ENDLESS = {
     "decode an array": lambda tok: tok.decode_bytes(np.full(400_000_000, 220, np.uint16)),
     "decode numbers": lambda tok: tok.decode_bytes(itertools.repeat(220)),
     "special tokens": lambda tok: tok.count("<|endoftext|>" * 20_000_000),
-    "nearly special tokens": lambda tok: tok.count("<|endoftext|" * 20_000_000),
+    "nearly special tokens": lambda tok: tok.count("<|endoftext|" * 60_000_000),
     "one piece": lambda tok: tok.count("a" * 30_000_000),
     "truncate": lambda tok: tok.truncate("a b" * 30_000_000, 40_000_000),
 }
@@ -73,14 +73,6 @@ def test_long_calls_can_be_interrupted(native, name):
     start = time.monotonic()
     assert interrupted(lambda: ENDLESS[name](tok), 0.3) == (True, True)
     assert tok.encode("hello world") == [31373, 995], time.monotonic() - start
-
-
-def test_a_fifo_can_be_interrupted(Tokenizer, tmp_path):
-    import os
-
-    os.mkfifo(tmp_path / "fifo")
-    path = str(tmp_path / "fifo")
-    assert interrupted(lambda: Tokenizer.load(path, path), 0.2) == (True, True)
 
 
 def peak():
