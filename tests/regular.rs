@@ -135,17 +135,14 @@ fn what_is_regular_and_what_is_not() {
     assert_eq!((found.front.as_str(), found.has_ending), (r"a+b|\s+$", true));
 }
 
-/// What is found late or far back, at each place in a block and in a batch of pieces.
+/// What is found late or far back, at each place in a block of text, and in a batch of pieces that is nearly full.
 #[test]
 fn pieces_across_blocks_and_batches() {
-    let lines = (0..3000).map(|n| format!("a b1é.\n{}'ll\u{3000}{}12", " ".repeat(n % 9), "\n ".repeat(n % 4)));
-    let indented = (0..9000).map(|n| format!("\n{}b", " ".repeat(2 + n % 5)));
-    let text = lines.chain(indented).collect::<String>();
     for (pattern, engine) in COMPILED.iter() {
-        for shift in (0..10).filter(|shift| text.is_char_boundary(*shift)) {
-            let text = &text[shift..];
-            let (mut one_by_one, mut end) = (engine.matches(text, 0), 0);
-            for piece in by_engine(engine, text) {
+        for (length, count) in (0..=64).flat_map(|length| (186..194).map(move |count| (length, count))) {
+            let text = format!("{}{}\n   bé.\n\u{3000}  'll 12\n\n ", "x".repeat(length), " a".repeat(count));
+            let (mut one_by_one, mut end) = (engine.matches(&text, 0), 0);
+            for piece in by_engine(engine, &text) {
                 end += piece.len();
                 assert_eq!(one_by_one.next_end().unwrap(), Some(end), "{}", pattern.as_str());
             }
