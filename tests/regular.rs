@@ -115,7 +115,12 @@ proptest! {
     ) {
         let (oracle, engine) = (Regex::new(&pattern).unwrap(), Engine::new(&pattern).unwrap());
         for text in texts {
-            prop_assert_eq!(by_engine(&engine, &text), by_fancy_regex(&oracle, &text), "{} {:?}", pattern, text);
+            let pieces = by_engine(&engine, &text);
+            prop_assert_eq!(&pieces, &by_fancy_regex(&oracle, &text), "{} {:?}", pattern, text);
+            for at in (1..text.len().min(100)).filter(|&at| engine.safe_cut(&text, at) == Some(at)) {
+                let parts = [by_fancy_regex(&oracle, &text[..at]), by_fancy_regex(&oracle, &text[at..])].concat();
+                prop_assert_eq!(&parts, &pieces, "{} {:?} | {:?}", pattern, &text[..at], &text[at..]);
+            }
         }
     }
 }

@@ -265,7 +265,8 @@ impl Pattern {
     pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
         match &self.engine {
             Engine::Known(known) => known.rules().safe_cut(text, near),
-            Engine::Regex(_) | Engine::InTurn(_) => None,
+            Engine::Regex(engine) => engine.safe_cut(text, near),
+            Engine::InTurn(_) => None,
         }
     }
 

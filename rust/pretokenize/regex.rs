@@ -62,6 +62,11 @@ impl Engine {
         Matches { engine: self, text, walk, reading, start, from: start, found: None }
     }
 
+    /// See [`Pattern::safe_cut`](super::Pattern::safe_cut).
+    pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
+        self.automaton.as_ref()?.transducer()?.safe_cut(text, near)
+    }
+
     /// Whether a match that is not empty begins at byte `at`.
     pub fn matches_at(&self, text: &str, at: usize) -> Result<bool> {
         Ok(self.next_match(text, at)?.is_some_and(|(start, end)| start == at && start < end))

@@ -16,6 +16,7 @@ use regex_automata::hybrid::dfa::DFA;
 
 use super::Boundaries;
 use super::regular::Regular;
+use build::Built;
 use partition::{CONTINUATION, Partition, add_sets};
 
 /// What a step says of the text, for each of its characters.
@@ -51,6 +52,8 @@ pub struct Transducer {
     classes: usize,
     /// By state and the classes of two characters: the flags, and above them where the next state's entries begin.
     table: Vec<u32>,
+    /// By the classes of two characters: whether a text can be cut between them.
+    cuts: Vec<bool>,
 }
 
 /// Where the transducer is in a text.
@@ -79,7 +82,7 @@ impl Transducer {
             }
         }
         let mut partition = Partition::of(&sets)?;
-        let steps = build::steps(dfa, *has_ending, &partition)?;
+        let Built { steps, always_matches } = build::build(dfa, *has_ending, &partition)?;
         let (columns, numbers) = columns(&steps);
         partition.renumber(&numbers);
         let classes = columns.len();
@@ -99,7 +102,8 @@ impl Transducer {
                 }
             }
         }
-        Some(Transducer { partition, classes, table })
+        let cuts = if always_matches { cuts(&columns) } else { Vec::new() };
+        Some(Transducer { partition, classes, table, cuts })
     }
 
     /// Reads a block of `text` from where `place` is, and adds the ends of pieces that are certain by then. False if it is stuck:
@@ -125,6 +129,24 @@ impl Transducer {
             return true;
         }
         Self::add_ends(text, at, cuts, &entries, &mut place.mark, boundaries)
+    }
+
+    /// The first place at or after byte `near` where the text can be cut: its pieces are those of the two parts, whatever lies around
+    /// the text.
+    pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
+        if self.cuts.is_empty() {
+            return None;
+        }
+        let first = (near.max(1)..text.len()).find(|&at| text.is_char_boundary(at))?;
+        let mut before = self.partition.class(text[..first].chars().next_back()?);
+        for (offset, character) in text[first..].char_indices() {
+            let class = self.partition.class(character);
+            if self.cuts[before as usize * self.classes + class as usize] {
+                return Some(first + offset);
+            }
+            before = class;
+        }
+        None
     }
 
     #[inline]
@@ -204,6 +226,21 @@ const fn spread(flags: Flags) -> u32 {
         bit += 1;
     }
     all
+}
+
+/// By the classes of two characters: whether a text can be cut between them, if something always matches.
+///
+/// Whatever match is being read when the first character is read, the second must end it right there. Then the part in front has the same
+/// pieces, because what reads them sees no character of the other, and it may end where it does at the end of a text too; and what is behind
+/// begins with a piece.
+fn cuts(columns: &[Vec<(Flags, u32)>]) -> Vec<bool> {
+    let pairs = columns.iter().flat_map(|first| columns.iter().map(move |second| (first, second)));
+    let may_cut = |(first, second): (&Vec<(Flags, u32)>, &Vec<(Flags, u32)>)| {
+        let mut between =
+            first.iter().filter(|(flags, _)| flags & STUCK == 0).map(|&(_, next)| second[next as usize].0);
+        between.all(|flags| flags == CUT)
+    };
+    pairs.map(may_cut).collect()
 }
 
 /// The steps by class and state, of classes that differ; and of each class, which that is.

@@ -17,6 +17,12 @@ const MOST_STEPS: usize = 1 << 16;
 /// What follows a state of the transducer for each class: flags, and the next state. State 0 is that in front of a match.
 pub type Steps = Vec<Vec<(Flags, u32)>>;
 
+pub struct Built {
+    pub steps: Steps,
+    /// Whether a match begins wherever one ends, in any text, unless the text ends first.
+    pub always_matches: bool,
+}
+
 /// A match that is being read.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Run {
@@ -52,22 +58,23 @@ struct Builder<'a> {
     has_ending: bool,
     representatives: &'a [char],
     start: Run,
+    always_matches: bool,
 }
 
 /// `None` if there are too many states.
-pub fn steps(dfa: &DFA, has_ending: bool, partition: &Partition) -> Option<Steps> {
+pub fn build(dfa: &DFA, has_ending: bool, partition: &Partition) -> Option<Built> {
     let mut cache = dfa.create_cache();
     let state = dfa.start_state_forward(&mut cache, &Input::new("").anchored(Anchored::Yes)).ok()?;
     let start = Run { state, length: 0, is_match: false, behind: Behind::Nothing };
-    let mut builder =
-        Builder { dfa, cache, has_ending, representatives: &partition.representatives, start: start.clone() };
+    let representatives = &partition.representatives;
+    let mut builder = Builder { dfa, cache, has_ending, representatives, start: start.clone(), always_matches: true };
 
     let mut numbers = HashMap::new();
     numbers.insert(start.clone(), 0);
     let (mut runs, mut steps) = (vec![start], Steps::new());
     while let Some(run) = runs.get(steps.len()).cloned() {
         let mut of_run = vec![(0, steps.len() as u32)]; // CONTINUATION
-        for class in CONTINUATION + 1..=partition.representatives.len() as u8 {
+        for class in CONTINUATION + 1..=representatives.len() as u8 {
             let (flags, next) = builder.step(&run, class)?;
             let number = match next {
                 None => 0,
@@ -83,7 +90,7 @@ pub fn steps(dfa: &DFA, has_ending: bool, partition: &Partition) -> Option<Steps
             return None;
         }
     }
-    Some(joined(steps))
+    Some(Built { steps: joined(steps), always_matches: builder.always_matches })
 }
 
 impl Builder<'_> {
@@ -112,6 +119,7 @@ impl Builder<'_> {
 
     /// The same where no match goes on with the character: it ends at the last place where it may.
     fn end(&mut self, run: &Run, class: u8) -> Option<(Flags, Option<Run>)> {
+        self.always_matches &= run.is_match;
         let start = self.start.clone();
         let (end, behind) = match &run.behind {
             _ if !run.is_match => (STUCK, None),
