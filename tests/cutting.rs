@@ -108,7 +108,17 @@ proptest! {
     }
 }
 
+/// Of any pattern that is regular (`regular.rs` compares their parts). Where something is between matches, or a match looks far,
+/// a text may be cut nowhere.
 #[test]
-fn other_patterns_are_not_cut() {
-    assert_eq!(Pattern::new(r"\S+|\s+").unwrap().safe_cut("a b c", 0), None);
+fn a_pattern_without_a_scanner() {
+    let cut = |pattern: &str, text: &str| Pattern::new(pattern).unwrap().safe_cut(text, 0);
+    assert_eq!(cut(r"\S+|\s+", "one two"), Some(3));
+    assert_eq!(cut(r" ?\p{L}+|[^\s\p{L}]+|\s+(?!\S)|\s+", "one  two"), Some(3));
+    assert_eq!(cut(r" ?\p{L}+|[^\s\p{L}]+|\s+(?!\S)|\s+", "  one"), None);
+    assert_eq!(cut(r"\p{L}+|\s+", "one two"), None); // "1" matches nothing
+    assert_eq!(cut(r"\p{L}+(?: \p{L}+)*|[\s\S]", "one two"), None);
+    assert_eq!(cut(r"\p{L}+(?: \p{L}+)*|[\s\S]", "one two."), Some(7));
+    assert_eq!(cut(r"a[^b]*b|[\s\S]", "one two."), None);
+    assert_eq!(cut(r"(?<=a)\S+|\S|\s+", "one two"), None);
 }

@@ -47,8 +47,26 @@ fn text() -> impl Strategy<Value = String> {
         2 => "[éß漢字١९²½Ⅷſ\u{212a}\u{85}\u{a0}\u{3000}\u{2028}\u{1f}\u{301}👍\u{200d}!.,/…(]",
         1 => any::<char>().prop_map(String::from),
     ];
-    proptest::collection::vec(atom, 0..24).prop_map(|atoms| atoms.concat())
+    let texts = |atoms| proptest::collection::vec(atom.clone(), atoms).prop_map(|atoms| atoms.concat());
+    prop_oneof![16 => texts(0..24), 4 => texts(0..200), 1 => texts(0..2000)]
 }
+
+/// Alternations of what patterns are made of, so that matches end anywhere behind what was read.
+fn pattern() -> impl Strategy<Value = String> {
+    let part = proptest::sample::select(PARTS.as_slice());
+    let repeat = proptest::sample::select(["", "", "", "?", "*", "+", "{1,3}", "+?", "{2}"].as_slice());
+    let alternative =
+        proptest::collection::vec((part, repeat).prop_map(|(part, repeat)| format!("{part}{repeat}")), 1..4);
+    let front = proptest::collection::vec(alternative.prop_map(|parts| parts.concat()), 1..5);
+    let ending = proptest::sample::select(["", r"|\s+(?!\S)|\s+", r"|\s*[\r\n]+|\s+(?!\S)|\s"].as_slice());
+    (front, ending).prop_map(|(front, ending)| front.join("|") + ending)
+}
+
+#[rustfmt::skip]
+const PARTS: [&str; 19] = [
+    "a", "b", "[ab]", "[^ab]", r"\p{L}", r"\p{N}", r"\s", r"\S", r"[\r\n]", r"[^\s\p{L}\p{N}]", " ", "'", r"\p{Lu}", r"\p{Ll}",
+    r"[é漢\x{a0}]", ".", "(?:ab|b)", "(?i:k|'s)", "(?:a|bc?)",
+];
 
 fn by_fancy_regex(regex: &Regex, text: &str) -> Vec<String> {
     let (mut pieces, mut end) = (Vec::new(), 0);
@@ -87,6 +105,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn any_pattern_has_the_pieces_of_fancy_regex(
+        pattern in pattern(),
+        texts in proptest::collection::vec(text(), 16),
+    ) {
+        let (oracle, engine) = (Regex::new(&pattern).unwrap(), Engine::new(&pattern).unwrap());
+        for text in texts {
+            let pieces = by_engine(&engine, &text);
+            prop_assert_eq!(&pieces, &by_fancy_regex(&oracle, &text), "{} {:?}", pattern, text);
+            for at in (1..text.len().min(100)).filter(|&at| engine.safe_cut(&text, at) == Some(at)) {
+                let parts = [by_fancy_regex(&oracle, &text[..at]), by_fancy_regex(&oracle, &text[at..])].concat();
+                prop_assert_eq!(&parts, &pieces, "{} {:?} | {:?}", pattern, &text[..at], &text[at..]);
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_regular_and_what_is_not() {
     for pattern in REGULAR.into_iter().filter(|pattern| !pattern.starts_with('^')) {
@@ -100,6 +138,22 @@ fn what_is_regular_and_what_is_not() {
     }
     let found = regular(r"a++b|\s++$|\s+(?!\S)|\s").unwrap();
     assert_eq!((found.front.as_str(), found.has_ending), (r"a+b|\s+$", true));
+}
+
+/// What is found late or far back, at each place in a block of text, and in a batch of pieces that is nearly full.
+#[test]
+fn pieces_across_blocks_and_batches() {
+    for (pattern, engine) in COMPILED.iter() {
+        for (length, count) in (0..=64).flat_map(|length| (186..194).map(move |count| (length, count))) {
+            let text = format!("{}{}\n   bé.\n\u{3000}  'll 12\n\n ", "x".repeat(length), " a".repeat(count));
+            let (mut one_by_one, mut end) = (engine.matches(&text, 0), 0);
+            for piece in by_engine(engine, &text) {
+                end += piece.len();
+                assert_eq!(one_by_one.next_end().unwrap(), Some(end), "{}", pattern.as_str());
+            }
+            assert_eq!(end, text.len());
+        }
+    }
 }
 
 /// A match of a million bytes, and a million in a row of which each looks at no more than it takes.

@@ -37,9 +37,24 @@ def test_nowhere(gpt2, text):
     assert gpt2._safe_cut(text) == 0
 
 
-def test_another_pattern_has_none(Tokenizer):
+@pytest.mark.parametrize("pattern", [r"\S+|\s+", r"[^\s\p{L}]?\p{L}+|\p{N}{1,2}|\s*\n| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s"])
+def test_both_sides_of_another_pattern_are_the_whole(both, pattern):
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b" a": 256, b"  ": 257, b"'s": 258, b"a ": 259}
+    tokenizers = [cls.from_ranks(ranks, pattern=pattern) for cls in both]
+
+    @given(TEXTS, TEXTS)
+    def check(text, rest):
+        for tok in tokenizers:
+            data = text.encode()
+            cut = tok._safe_cut(data)
+            assert tok.encode(data[:cut]) + tok.encode(data[cut:] + rest.encode()) == tok.encode(text + rest)
+
+    check()
+
+
+def test_a_pattern_that_looks_around_has_none(Tokenizer):
     ranks = {bytes([byte]): byte for byte in range(256)}
-    assert Tokenizer.from_ranks(ranks, pattern=r"\S+|\s+")._safe_cut("one two three") == 0
+    assert Tokenizer.from_ranks(ranks, pattern=r"(?<=a)\S+|\S|\s+")._safe_cut("one two three") == 0
 
 
 def test_a_special_token_across(gpt2, Tokenizer):

@@ -14,6 +14,7 @@ use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 
 use super::regular::Regular;
+use super::transducer::Transducer;
 
 /// Enough for all states of the patterns in use over text of many scripts.
 const CAPACITY: usize = 8 << 20;
@@ -24,6 +25,7 @@ pub struct Automaton {
     dfa: DFA,
     caches: Pool<Cache, NewCache>,
     has_ending: bool,
+    transducer: Option<Transducer>,
 }
 
 /// The states that one thread builds.
@@ -35,7 +37,8 @@ pub struct Walk<'a> {
 }
 
 impl Automaton {
-    pub fn new(Regular { front, has_ending }: &Regular) -> Option<Self> {
+    pub fn new(regular: &Regular) -> Option<Self> {
+        let Regular { front, has_ending } = regular;
         let patterns: &[&str] = if *has_ending { &[front, r"\s+"] } else { &[front] };
         let config =
             DFA::config().match_kind(MatchKind::LeftmostFirst).cache_capacity(CAPACITY).skip_cache_capacity_check(true);
@@ -43,7 +46,12 @@ impl Automaton {
         let dfa = DFA::builder().configure(config).syntax(syntax).build_many(patterns).ok()?;
         let for_caches = dfa.clone();
         let caches = Pool::new(Box::new(move || for_caches.create_cache()) as NewCache);
-        Some(Automaton { dfa, caches, has_ending: *has_ending })
+        let transducer = if dfa.get_nfa().look_set_any().is_empty() { Transducer::new(regular, &dfa) } else { None };
+        Some(Automaton { dfa, caches, has_ending: *has_ending, transducer })
+    }
+
+    pub fn transducer(&self) -> Option<&Transducer> {
+        self.transducer.as_ref()
     }
 
     pub fn walk(&self) -> Walk<'_> {

@@ -17,6 +17,7 @@ pub mod rules;
 pub mod scalar;
 pub mod scanner;
 mod starts;
+mod transducer;
 mod words;
 
 use crate::error::{Error, Result, quote};
@@ -92,8 +93,8 @@ impl Boundaries {
     /// is still there.
     const ENOUGH: usize = 192;
 
-    /// A block of text adds up to 64 to what is not yet enough.
-    pub const MOST_PIECES: usize = Boundaries::ENOUGH + 64;
+    /// A block of text adds up to 64 to what is not yet enough, and two that begin in front of it.
+    pub const MOST_PIECES: usize = Boundaries::ENOUGH + 66;
 
     #[inline]
     pub fn count(&self) -> usize {
@@ -151,7 +152,9 @@ impl Boundaries {
     #[inline(always)]
     fn push_mask(&mut self, first: usize, mut mask: u64) {
         let count = mask.count_ones() as usize;
-        let Some(room) = self.at[self.length..].first_chunk_mut::<64>() else { return };
+        let room = self.at[self.length..].first_chunk_mut::<64>();
+        debug_assert!(room.is_some());
+        let Some(room) = room else { return };
         // Eight at a time without asking for the end: what is too much is overwritten.
         for eight in room.as_chunks_mut::<8>().0 {
             for place in eight {
@@ -262,7 +265,8 @@ impl Pattern {
     pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
         match &self.engine {
             Engine::Known(known) => known.rules().safe_cut(text, near),
-            Engine::Regex(_) | Engine::InTurn(_) => None,
+            Engine::Regex(engine) => engine.safe_cut(text, near),
+            Engine::InTurn(_) => None,
         }
     }
 

@@ -12,6 +12,7 @@ use fancy_regex::Regex;
 use super::Boundaries;
 use super::automaton::{Automaton, Walk};
 use super::regular::regular;
+use super::transducer::{Place, Transducer};
 use crate::error::{Error, Result, quote};
 use crate::interrupt::TEXT_BETWEEN_CHECKS;
 
@@ -56,7 +57,14 @@ impl Engine {
     /// The pieces of `text` from byte `start` on.
     pub fn matches<'t>(&'t self, text: &'t str, start: usize) -> Matches<'t> {
         let walk = self.automaton.as_ref().map(Automaton::walk);
-        Matches { engine: self, text, walk, start, from: start, found: None }
+        let transducer = self.automaton.as_ref().and_then(Automaton::transducer);
+        let reading = transducer.map(|transducer| (transducer, Place::at_start(start)));
+        Matches { engine: self, text, walk, reading, start, from: start, found: None }
+    }
+
+    /// See [`Pattern::safe_cut`](super::Pattern::safe_cut).
+    pub fn safe_cut(&self, text: &str, near: usize) -> Option<usize> {
+        self.automaton.as_ref()?.transducer()?.safe_cut(text, near)
     }
 
     /// Whether a match that is not empty begins at byte `at`.
@@ -88,6 +96,7 @@ pub struct Matches<'t> {
     engine: &'t Engine,
     text: &'t str,
     walk: Option<Walk<'t>>,
+    reading: Option<(&'t Transducer, Place)>,
     /// Of the text that is in no piece yet.
     start: usize,
     /// Where the next match is sought.
@@ -100,16 +109,48 @@ pub struct Matches<'t> {
 pub const PIECES_AT_ONCE: usize = TEXT_BETWEEN_CHECKS / WORK_OF_A_PIECE;
 
 impl Matches<'_> {
-    /// The next pieces, unmatched text between matches among them. False at the end of the text.
+    /// The next pieces, unmatched text between matches among them; there may be none yet where one is long. False at the end
+    /// of the text.
     pub fn next(&mut self, boundaries: &mut Boundaries) -> Result<bool> {
         boundaries.begin(self.start);
+        if self.start == self.text.len() {
+            return Ok(false);
+        }
+        if self.reading.is_some() {
+            self.read(boundaries)?;
+            return Ok(true);
+        }
         let most = if self.walk.is_some() { Boundaries::ENOUGH } else { PIECES_AT_ONCE };
         while boundaries.count() < most
             && let Some(end) = self.next_end()?
         {
             boundaries.push(end);
         }
-        Ok(boundaries.count() > 0)
+        Ok(true)
+    }
+
+    /// The next pieces by the transducer; one by other means wherever it is stuck, as it is at the end of the text.
+    fn read(&mut self, boundaries: &mut Boundaries) -> Result<()> {
+        let mut last = None;
+        while !boundaries.is_enough()
+            && boundaries.last() < self.text.len()
+            && let Some((transducer, place)) = &mut self.reading
+        {
+            if place.at >= *last.get_or_insert(place.at + TEXT_BETWEEN_CHECKS) {
+                break;
+            }
+            if place.at == self.text.len() || !transducer.read(self.text, place, boundaries) {
+                (self.start, self.from, self.found) = (boundaries.last(), boundaries.last(), None);
+                if let Some(end) = self.next_end()? {
+                    boundaries.push(end);
+                }
+                if let Some((_, place)) = &mut self.reading {
+                    *place = Place::at_start(self.start);
+                }
+            }
+        }
+        self.start = boundaries.last();
+        Ok(())
     }
 
     /// The end of the next piece.
