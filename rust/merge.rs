@@ -157,7 +157,7 @@ fn merge_short<const N: usize>(pairs: &PairTable, part: &[Symbol], ids: &mut Vec
     let mut positions = u64::MAX >> (64 - part.len());
     symbols.iter_mut().zip(part).for_each(|(place, symbol)| *place = *symbol);
     for (at, pair) in part.windows(2).enumerate().take(N) {
-        candidates[at] = candidate(pairs.get(pair[0], pair[1]), at);
+        candidates[at] = candidate(pairs.guess(pair[0], pair[1]), at);
     }
     loop {
         // Halves against each other: a chain of six steps for 64, where one by one is a chain of 64.
@@ -175,16 +175,20 @@ fn merge_short<const N: usize>(pairs: &PairTable, part: &[Symbol], ids: &mut Vec
         let (at, made) = ((best & 63) as usize % N, (best >> 6) as Symbol);
         let behind = positions & (!1 << at);
         let merged = behind.trailing_zeros() as usize % N;
+        if !pairs.makes(symbols[at], symbols[merged], made) {
+            candidates[at] = candidate(pairs.get(symbols[at], symbols[merged]), at);
+            continue;
+        }
         positions &= !(1 << merged);
         symbols[at] = made;
 
         // Where there is no symbol before or behind, the one merged stands in for it: nobody asks for it again.
         let before = positions & ((1 << at) - 1);
         let previous = select_unpredictable(before == 0, merged, (before | 1).ilog2() as usize % N);
-        candidates[previous] = candidate(pairs.get(symbols[previous], made), previous);
+        candidates[previous] = candidate(pairs.guess(symbols[previous], made), previous);
         let behind = behind & behind.wrapping_sub(1);
         let next = select_unpredictable(behind == 0, merged, behind.trailing_zeros() as usize % N);
-        let makes = pairs.get(made, symbols[next]);
+        let makes = pairs.guess(made, symbols[next]);
         candidates[at] = candidate(select_unpredictable(behind == 0, NONE, makes), at);
         candidates[merged] = u64::MAX;
     }

@@ -8,7 +8,9 @@
 //! Two tables, sized for the processor's caches:
 //! - of all pairs, a hash table with two buckets of two slots for each pair (cuckoo hashing: Pagh and Rodler, 2001; with
 //!   buckets: Dietzfelbinger and Weidling, 2007): two loads at once and no loop, so nothing for the processor to
-//!   guess wrong. A slot is 8 bytes: the pair and what it makes.
+//!   guess wrong. A slot is 4 bytes: what the pair makes and, in place of the pair, a tag of 11 bits. So an answer is a guess,
+//!   and may come before the right one; who goes by it asks afterwards whether the two make that ([`PairTable::makes`]), while
+//!   the processor has gone on.
 //! - of two bytes, an array of what tells how a piece begins: whether any token has them side by side (of the 65,536 pairs,
 //!   2,689 are in GPT-2's tokens; no symbol ever spans such a place, so a piece falls apart there), and whether they are sure to
 //!   merge first.
@@ -20,21 +22,21 @@ use crate::encoding::{TokenId, Vocabulary};
 /// What merging calls a token. The lower merges first.
 pub type Symbol = u32;
 
-/// No rule for the pair.
-pub const NONE: Symbol = Symbol::MAX;
-
 /// Symbols below this are bytes.
 const BYTES: Symbol = 256;
 
 const SYMBOL_BITS: u32 = 21;
 
-/// Symbols are below this: one less than their bits would hold, for [`EMPTY`].
-pub const MOST_SYMBOLS: usize = (1 << SYMBOL_BITS) - 1;
+/// No rule for the pair. Symbols are below this.
+pub const NONE: Symbol = (1 << SYMBOL_BITS) - 1;
+
+pub const MOST_SYMBOLS: usize = NONE as usize;
 
 pub struct PairTable {
     bytes: Vec<BytePair>,
     buckets: Vec<[Slot; 2]>,
-    shift: u32,
+    /// By symbol, the pair that makes it; [`BYTE`] of bytes.
+    rules: Vec<u64>,
     /// By symbol.
     ids: Vec<TokenId>,
     /// From this symbol on, ids are symbols and `offset`, which saves the way to memory.
@@ -59,12 +61,17 @@ pub struct BytePair {
     is_too_late: bool,
 }
 
+/// Later than any symbol that [`BytePair`] holds.
 pub const LATE: u16 = u16::MAX;
 
-/// A pair, and below it what it makes. No rule looks like [`EMPTY`]: a pair has two times [`SYMBOL_BITS`].
-type Slot = u64;
+/// What a pair makes, and above it a tag: a few bits of the pair's hash.
+type Slot = u32;
 
+/// Makes [`NONE`], whatever the tag.
 const EMPTY: Slot = Slot::MAX;
+
+/// In place of the pair that makes a symbol: it is a byte, or its rule is still to come.
+const BYTE: u64 = u64::MAX;
 
 /// Slots that one insertion may move before the table is made anew, twice as large.
 const MOST_MOVES: usize = 500;
@@ -87,10 +94,10 @@ impl PairTable {
         let last = ids.len() - 1;
         let offset = offset_at(last);
         let regular = (0..last).rev().find(|&at| offset_at(at) != offset).map_or(0, |at| at as Symbol + 1);
-        let mut table = PairTable { bytes, buckets: vec![], shift: 0, ids, regular, offset, symbols };
+        let rules = vec![BYTE; ids.len()];
         // Nine tenths full would be too full.
-        table.clear((table.ids.len() * 5 / 8).next_power_of_two());
-        table
+        let buckets = vec![[EMPTY; 2]; ids.len() * 5 / 8];
+        PairTable { bytes, buckets, rules, ids, regular, offset, symbols }
     }
 
     /// `left` and `right` make a token. Each pair has one rule, and each token is made by one.
@@ -102,8 +109,9 @@ impl PairTable {
             return;
         }
         self.note(bytes, [left, right], makes);
-        if let Err(homeless) = self.settle(pair_of(left, right) << SYMBOL_BITS | makes as Slot) {
-            self.grow(homeless);
+        self.rules[makes as usize] = pair_of(left, right);
+        if !self.settle(makes) {
+            self.grow();
         }
     }
 
@@ -133,59 +141,81 @@ impl PairTable {
         }
     }
 
-    fn clear(&mut self, buckets: usize) {
-        self.buckets = vec![[EMPTY; 2]; buckets];
-        self.shift = 64 - buckets.trailing_zeros();
-    }
-
-    /// Finds a place for a slot, if need be by moving others to their other bucket; or gives back one that has none.
-    fn settle(&mut self, mut homeless: Slot) -> Result<(), Slot> {
-        let mut at = usize::MAX;
+    /// Finds a place for what makes a symbol, if need be by moving others to their other bucket. If it finds none, one has
+    /// lost its place.
+    fn settle(&mut self, makes: Symbol) -> bool {
+        let (mut makes, mut at) = (makes, usize::MAX);
         for moves in 0..MOST_MOVES {
-            let places = self.places(homeless >> SYMBOL_BITS);
+            let (places, tag) = self.places(self.rules[makes as usize]);
+            let mut homeless = tag | makes;
             for place in places {
                 if let Some(slot) = self.buckets[place].iter_mut().find(|slot| **slot == EMPTY) {
                     *slot = homeless;
-                    return Ok(());
+                    return true;
                 }
             }
             // Not the bucket that it was pushed out of, and its slots by turns.
             at = if at == places[0] { places[1] } else { places[0] };
             std::mem::swap(&mut homeless, &mut self.buckets[at][moves / 2 % 2]);
+            makes = homeless & NONE;
         }
-        Err(homeless)
+        false
     }
 
-    /// Makes the table anew, twice as large, with one slot more.
-    fn grow(&mut self, homeless: Slot) {
-        let mut all: Vec<Slot> = self.buckets.as_flattened().iter().copied().filter(|&slot| slot != EMPTY).collect();
-        all.push(homeless);
+    /// Makes the table anew, larger, of all rules so far.
+    fn grow(&mut self) {
         let mut size = self.buckets.len();
         loop {
-            size *= 2;
-            self.clear(size);
-            if all.iter().all(|&slot| self.settle(slot).is_ok()) {
+            size += size / 8 + 1;
+            self.buckets = vec![[EMPTY; 2]; size];
+            if (BYTES..self.rules.len() as Symbol).all(|makes| self.rules[makes as usize] == BYTE || self.settle(makes))
+            {
                 return;
             }
         }
     }
 
-    /// Two buckets, by the high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4).
+    /// Two buckets, by the high bits of two products (multiplicative hashing: Knuth, TAOCP vol. 3, 6.4), and the tag.
     #[inline(always)]
-    fn places(&self, pair: u64) -> [usize; 2] {
-        [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93].map(|factor| (pair.wrapping_mul(factor) >> self.shift) as usize)
+    fn places(&self, pair: u64) -> ([usize; 2], Slot) {
+        let products = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93].map(|factor| pair.wrapping_mul(factor));
+        let place = |product: u64| ((product as u128 * self.buckets.len() as u128) >> 64) as usize;
+        (products.map(place), (products[0] >> 14) as Slot & !NONE)
+    }
+
+    /// What two symbols make, or what another pair of their tag makes, if that comes before it. Without a rule it is one of
+    /// those, or at least [`NONE`].
+    #[inline(always)]
+    pub fn guess(&self, left: Symbol, right: Symbol) -> Symbol {
+        let (places, tag) = self.places(pair_of(left, right));
+        // Of another tag, a slot is larger than any symbol.
+        let [a, b, c, d] = *places.map(|place| self.buckets[place].map(|slot| slot ^ tag)).as_flattened() else {
+            unreachable!("two times two")
+        };
+        a.min(b).min(c.min(d))
+    }
+
+    /// Whether two symbols make that one.
+    #[inline(always)]
+    pub fn makes(&self, left: Symbol, right: Symbol, made: Symbol) -> bool {
+        self.rules[made as usize] == pair_of(left, right)
     }
 
     /// What two symbols make; or [`NONE`].
     #[inline(always)]
     pub fn get(&self, left: Symbol, right: Symbol) -> Symbol {
-        let pair = pair_of(left, right);
-        let mut makes = NONE;
-        for &slot in self.places(pair).map(|place| self.buckets[place]).as_flattened() {
-            let symbol = slot as Symbol & MOST_SYMBOLS as Symbol;
-            makes = select_unpredictable(slot >> SYMBOL_BITS == pair, symbol, makes);
+        match self.guess(left, right) {
+            NONE.. => NONE,
+            made if self.makes(left, right, made) => made,
+            _ => self.search(left, right),
         }
-        makes
+    }
+
+    #[cold]
+    fn search(&self, left: Symbol, right: Symbol) -> Symbol {
+        let (places, _) = self.places(pair_of(left, right));
+        let mut all = places.into_iter().flat_map(|place| self.buckets[place]).map(|slot| slot & NONE);
+        all.find(|&made| made < NONE && self.makes(left, right, made)).unwrap_or(NONE)
     }
 
     #[inline(always)]
@@ -208,4 +238,31 @@ fn pair_of(left: Symbol, right: Symbol) -> u64 {
 #[inline(always)]
 fn two_bytes(left: u8, right: u8) -> usize {
     (left as usize) << 8 | right as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::encoding::builtin;
+
+    #[test]
+    fn a_guess_is_right_or_comes_first() {
+        let encoding = builtin::load("gpt2").unwrap();
+        let pairs = encoding.pairs();
+        let made = (0..).zip(&pairs.rules).skip(BYTES as usize);
+        let rules: HashMap<u64, Symbol> = made.map(|(symbol, &pair)| (pair, symbol)).collect();
+        let all = (0..1000).flat_map(|left| (0..1000).map(move |right| (left, right * 50)));
+        let of_rules = rules.keys().map(|pair| ((pair >> SYMBOL_BITS) as Symbol, *pair as Symbol & NONE));
+        let mut wrong = 0;
+        for (left, right) in all.chain(of_rules) {
+            let (expected, guess) =
+                (rules.get(&pair_of(left, right)).copied().unwrap_or(NONE), pairs.guess(left, right));
+            assert!(guess <= expected || expected == NONE);
+            assert_eq!(pairs.get(left, right), expected);
+            wrong += (guess != expected && guess < NONE) as usize;
+        }
+        assert!((1..10_000).contains(&wrong), "{wrong}");
+    }
 }

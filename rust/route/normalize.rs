@@ -3,11 +3,14 @@
 //! The four Unicode forms come from `unicode-normalization-alignments`, the crate (and so the Unicode version, 9) of
 //! Hugging Face tokenizers; lower-casing goes character by character, as there. All are linear in the text.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use hashbrown::HashSet;
-use unicode_normalization_alignments::UnicodeNormalization;
 use unicode_normalization_alignments::char::{canonical_combining_class, decompose_canonical, decompose_compatible};
+use unicode_normalization_alignments::{
+    IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick, is_nfkc_quick, is_nfkd_quick,
+};
 
 use super::spec;
 use super::stages::{compile, find};
@@ -50,11 +53,7 @@ impl Normalizer {
     pub fn apply<'t>(&self, text: Traced<'t>) -> Result<Traced<'t>> {
         Ok(match self {
             Normalizer::Form(_) if text.text.is_ascii() => text,
-            Normalizer::Form(form) if text.origins().is_none() => {
-                let mut normal = text.edit();
-                normal.put(&form.of(&text.text), 0..text.text.len());
-                normal.done()
-            }
+            Normalizer::Form(form) if text.origins().is_none() => form.of(&text.text).map_or(text, Traced::made),
             Normalizer::Form(form) => form.traced(&text),
             Normalizer::Lowercase => {
                 let mut lower = text.edit();
@@ -90,20 +89,60 @@ impl Normalizer {
 }
 
 impl Form {
-    /// The form of a text. ASCII has none of its own, but for the character before others, which may compose with it.
-    fn of(self, text: &str) -> String {
-        let mut form = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(other) = rest.bytes().position(|byte| !byte.is_ascii()) {
-            let (ascii, from) = rest.split_at(other.saturating_sub(1));
-            let (before, others) = from.split_at(other - ascii.len());
-            let end = before.len() + others.bytes().position(|byte| byte.is_ascii()).unwrap_or(others.len());
-            form.push_str(ascii);
-            self.push(&from[..end], &mut form);
-            rest = &from[end..];
+    /// The form of a text; `None` if it is that already.
+    ///
+    /// Nothing but characters outside ASCII changes, with the one before them, which may compose with them.
+    fn of(self, text: &str) -> Option<String> {
+        let (mut form, mut done, mut at) = (String::new(), 0, 0);
+        while let Some(ascii) = first_other(&text.as_bytes()[at..]) {
+            let others = &text[at + ascii..];
+            let length = others.bytes().position(|byte| byte.is_ascii()).unwrap_or(others.len());
+            let (start, end) = (at + ascii, at + ascii + length);
+            if !others[..length].chars().all(|character| self.keeps(character)) {
+                let start = start.saturating_sub(1);
+                if done == 0 {
+                    form.reserve(text.len());
+                }
+                form.push_str(&text[done..start]);
+                self.push(&text[start..end], &mut form);
+                done = end;
+            }
+            at = end;
         }
-        form.push_str(rest);
-        form
+        if done == 0 {
+            return None;
+        }
+        form.push_str(&text[done..]);
+        Some(form)
+    }
+
+    /// Whether this character stays as it is and where it is, whatever comes before it.
+    fn keeps(self, character: char) -> bool {
+        /// The characters up to U+FFFF, a bit each, by form.
+        static KEPT: [OnceLock<Box<[u64]>>; 4] = [const { OnceLock::new() }; 4];
+        let kept = || {
+            KEPT[self as usize].get_or_init(|| {
+                let keeps = |code: u32| char::from_u32(code).is_some_and(|character| self.is_kept(character));
+                (0..1 << 10)
+                    .map(|word| (0..64).fold(0, |bits, bit| bits | (keeps(word * 64 + bit) as u64) << bit))
+                    .collect()
+            })
+        };
+        match kept().get(character as usize / 64) {
+            Some(word) => word >> (character as u32 % 64) & 1 != 0,
+            None => self.is_kept(character),
+        }
+    }
+
+    fn is_kept(self, character: char) -> bool {
+        let one = std::iter::once(character);
+        let is_normal = match self {
+            Form::Nfc => is_nfc_quick(one),
+            Form::Nfd => is_nfd_quick(one),
+            Form::Nfkc => is_nfkc_quick(one),
+            Form::Nfkd => is_nfkd_quick(one),
+        };
+        is_normal == IsNormalized::Yes && canonical_combining_class(character) == 0
     }
 
     fn push(self, text: &str, form: &mut String) {
@@ -115,6 +154,10 @@ impl Form {
         }
     }
 
+    fn of_passage(self, passage: &str) -> Cow<'_, str> {
+        self.of(passage).map_or(Cow::Borrowed(passage), Cow::Owned)
+    }
+
     /// Passage by passage: none has to do with another, so the form of the whole is theirs in a row. All that comes
     /// of a passage stands for all of it.
     fn traced(self, text: &Traced) -> Traced<'static> {
@@ -123,12 +166,12 @@ impl Form {
         let mut start = 0;
         for (at, character) in all.char_indices().skip(1) {
             if self.begins_passage(character) {
-                normal.put(&self.of(&all[start..at]), start..at);
+                normal.put(&self.of_passage(&all[start..at]), start..at);
                 start = at;
             }
         }
         if start < all.len() {
-            normal.put(&self.of(&all[start..]), start..all.len());
+            normal.put(&self.of_passage(&all[start..]), start..all.len());
         }
         normal.done()
     }
@@ -146,6 +189,19 @@ impl Form {
         let first = first.unwrap_or(character);
         canonical_combining_class(first) == 0 && !composed_backwards().contains(&first)
     }
+}
+
+/// The first byte that is not ASCII.
+fn first_other(bytes: &[u8]) -> Option<usize> {
+    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
+    let (chunks, rest) = bytes.as_chunks();
+    for (chunk, at) in chunks.iter().zip((0..).step_by(16)) {
+        let high = u128::from_le_bytes(*chunk) & HIGH;
+        if high != 0 {
+            return Some(at + high.trailing_zeros() as usize / 8);
+        }
+    }
+    rest.iter().position(|byte| !byte.is_ascii()).map(|at| bytes.len() - rest.len() + at)
 }
 
 /// Characters that stay where they are but may compose with the one before: vowel signs, and the later letters of a Hangul syllable.
@@ -178,7 +234,7 @@ mod tests {
             for form in [Form::Nfc, Form::Nfd, Form::Nfkc, Form::Nfkd] {
                 let mut whole = String::new();
                 form.push(&text, &mut whole);
-                proptest::prop_assert_eq!(form.of(&text), &*whole);
+                proptest::prop_assert_eq!(&*form.of_passage(&text), &*whole);
                 let traced = form.traced(&Traced::document(&text));
                 proptest::prop_assert_eq!(&*traced.text, whole);
                 proptest::prop_assert_eq!(traced.origins().map(<[_]>::len), Some(traced.text.len()));

@@ -21,6 +21,11 @@ impl<'t> Traced<'t> {
         Traced { text: Cow::Borrowed(text), origins: None }
     }
 
+    /// A text that was made.
+    pub fn made(text: String) -> Self {
+        Traced { text: Cow::Owned(text), origins: None }
+    }
+
     /// A document, whose characters stand for themselves.
     pub fn document(text: &'t str) -> Self {
         let mut origins = Vec::with_capacity(text.len());
