@@ -163,9 +163,10 @@ class TestJob:
     def test_a_worker_killed_in_the_middle_of_a_file(self, tmp_path):
         """The file is a pipe, so the worker is known to be in it, and is killed after half of the text."""
         (tmp_path / "in").mkdir()
+        inputs = [tmp_path / "in" / f"{number}.txt" for number in range(3)]  # a pipe must be named
         for number in (0, 2):
-            (tmp_path / "in" / f"{number}.txt").write_text(TEXTS[-1] * 50)
-        pipe, text = tmp_path / "in" / "1.txt", "".join(TEXTS).encode() * 20
+            inputs[number].write_text(TEXTS[-1] * 50)
+        pipe, text = inputs[1], "".join(TEXTS).encode() * 20
         killed, done = [], threading.Event()
 
         def feed():
@@ -186,13 +187,13 @@ class TestJob:
         os.mkfifo(pipe)
         feeder = threading.Thread(target=feed, daemon=True)
         feeder.start()
-        bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "many", engine="ray", format="npy")
+        bpeline.tokenize_corpus(inputs, tmp_path / "many", engine="ray", format="npy")
         done.set()
         feeder.join(10)
         assert len(killed) == 1 and killed[0] != os.getpid()
         pipe.unlink()
         pipe.write_bytes(text)
-        bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "one", format="npy")
+        bpeline.tokenize_corpus(inputs, tmp_path / "one", format="npy")
         for name in ("tokens.npy", "offsets.npy"):
             assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 
