@@ -188,7 +188,9 @@ def test_an_input_that_comes_back(bp, tmp_path, monkeypatch, when):
     lost, away = tmp_path / "data/c.jsonl", tmp_path / "away"
     if when == "before it is read":
         describe = lambda *_: lost.rename(away)  # noqa: E731
-        expected = "bpeline: data/c.jsonl: is gone since the job was planned; bring it back, and the same command goes on\n"
+        expected = (
+            "bpeline: data/c.jsonl: is gone since the job was planned; bring it back, and the same command goes on\n"
+        )
     else:
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(Writer, "finish", interrupted)

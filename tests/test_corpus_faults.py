@@ -156,6 +156,7 @@ WHOLE = [  # files of which nothing more can be read: file, content, options, li
     ),
     ("b.parquet", in_memory(parquet, table(["a", "b"]))[:-20], {}, None, r"not valid parquet: ", ""),
     ("b.parquet", b"", {}, None, r"not valid parquet: ", ""),
+    ("b.arrow", b"", {}, None, r"not valid arrow: ", ""),
     ("b.arrow", in_memory(file, table(["a", "b"]))[:-20], {}, None, r"not valid arrow: ", ""),
     ("b.arrow", in_memory(stream, table(["a", "b", "c", "d"]))[:-80], {}, None, r"not valid arrow: ", "abc"),
     ("b.csv", b"id,w\xff\n1,2\n", {}, None, r"not valid csv: the name of a column is not UTF-8", ""),
