@@ -1,6 +1,7 @@
 """Large files in parts, as the tasks of a cluster encode them, here one after another: the output of one machine, byte for byte."""
 
 import json
+import os
 from contextlib import contextmanager
 
 import pytest
@@ -62,6 +63,7 @@ def sizes(batch, unit):
         patch.setattr(documents, "BATCH_BYTES", batch)
         patch.setattr(ray_units, "UNIT_BYTES", unit)
         patch.setattr(parts, "FIRST_LOOK", 8)
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 
@@ -124,20 +126,20 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("units")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(LINES, st.sampled_from(["\n", "\r\n"]), SIZES, SIZES, st.booleans())
 def test_json_lines(folder, lines, end, batch, unit, keeps):
     options = {"format": "parquet", "keep": ["k"]} if keeps else {"val_fraction": 0.4}
     check(folder, "a.jsonl", end.join(lines).encode(), batch, unit, **options)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=200) | st.text(st.sampled_from("ab é\n\r"), max_size=200).map(str.encode), SIZES, SIZES)
 def test_lines(folder, text, batch, unit):
     check(folder, "a.txt", text, max(batch, 8), unit, kind="lines")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "aa", "aba", "b", "é", "\n", "\n\n\n", "\n\n"]), max_size=150).map("".join),
     st.sampled_from(["\n\n", "aa", "a", "aba", "é", "\n"]),
@@ -151,7 +153,7 @@ def test_separators(folder, text, separator, batch, unit, marked):
     check(folder, "a.txt", content, max(batch, 8), unit, separator=separator, val_fraction=0.3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(ROWS, st.integers(1, 9), SIZES, st.integers(1, 3000), st.sampled_from([parquet, arrow]))
 def test_tables(folder, rows, group, batch, unit, write):
     name = f"a.{write.__name__}"

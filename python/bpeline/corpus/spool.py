@@ -57,6 +57,27 @@ class Spool:
             self.ends = self._open("ends", lengths)
         if "kept" in lengths:
             self._open("kept", lengths)
+        if lengths or self.tokens or self.documents:
+            self._check(lengths)
+
+    def _check(self, lengths: dict[str, int]) -> None:
+        """Whether the files hold what the checkpoint counts: what is appended to others would be read as something else."""
+        expected = {"ids": self.layout.header + self.tokens * self.dtype.itemsize}
+        if self.layout.has_ends:
+            expected["ends"] = 8 * self.documents
+        rows = self.documents
+        if "kept" in lengths:
+            expected["kept"] = lengths["kept"]
+            try:
+                rows = sum(map(len, self.all_kept()))
+            except (pa.ArrowException, OSError):
+                rows = -1
+        if lengths != expected or rows != self.documents:
+            self.close()
+            raise CorpusError(
+                f"{self.folder.path / self._part('ids')}: what manifest.json counts of it and of the files beside it does not fit; "
+                "--overwrite starts the job anew"
+            )
 
     def state(self) -> dict[str, Any]:
         """What the manifest keeps of it; all of that is on the disk."""
@@ -146,7 +167,9 @@ class Spool:
                 schema = pa.ipc.read_schema(file)
                 while file.tell() < kept.length:
                     kept.flush()
-                    yield pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
+                    batch = pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
+                    batch.validate(full=True)
+                    yield batch
 
     # --- Files ---
 

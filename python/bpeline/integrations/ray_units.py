@@ -92,19 +92,21 @@ def encoded_unit(plan: Plan, after: dict[str, Any] | None, threads: int, unit: U
             if last is not None:
                 yield last
             last = run
-    used = last.after["used"] if last else after["used"] if after else 0
-    if place.seek != unit.stop:  # the end of the file, or of what can be read of it
-        yield from (*((last,) if last else ()), *rest)
-        return
-    last, left_out = last or nothing(plan), [problem for run in rest for problem in run.problems]
-    size = last.size + sum(run.size for run in rest)
-    yield replace(last, after=begins(place, used), problems=(*last.problems, *left_out), size=size)
+    if last is None:
+        last = empty(plan, begins(place, after["used"] if after else 0))
+    if place.seek == unit.stop:
+        last = replace(last, after=begins(place, last.after["used"]))
+        for run in rest:
+            last = replace(last, problems=last.problems + run.problems, size=last.size + run.size)
+        yield last
+    else:  # the end of the file, or of what can be read of it
+        yield from (last, *rest)
 
 
-def nothing(plan: Plan) -> Run:
+def empty(plan: Plan, after: dict[str, Any]) -> Run:
     """A run without tokens."""
     none = np.zeros(0, np.int64)
-    return Run(none.astype(plan.dtype), none, np.zeros(1, np.int64), None, {})
+    return Run(none.astype(plan.dtype), none, np.zeros(1, np.int64), None, after)
 
 
 def begins(place: Place, used: int) -> dict[str, Any]:
