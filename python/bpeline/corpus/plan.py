@@ -124,8 +124,6 @@ def make(
     if keep and not layout.has_columns:
         others = " or ".join(other for other in FORMATS if FORMATS[other].has_columns)
         raise CorpusError(f"format {format} holds no columns to keep; use {others}")
-    if keep and shuffle_seed is not None:
-        raise CorpusError("columns cannot be kept in a corpus that is shuffled")
     if "input_ids" in keep:
         raise CorpusError("the column input_ids cannot be kept: it is the name of the column of ids")
     chosen = _dtype(layout, format, tokenizer, dtype)

@@ -181,7 +181,11 @@ class Spool:
         return file
 
     def _write_kept(self, kept: pa.RecordBatch) -> None:
-        """An Arrow stream, message by message: it can be read as far as it goes, so it can go on from any length."""
+        """An Arrow stream, message by message: it can be read as far as it goes, so it can go on from any length.
+
+        A dictionary is a message of its own, and each file has others, so the values themselves are written.
+        """
+        kept = kept.cast(pa.schema([field.with_type(without_dictionaries(field.type)) for field in kept.schema]))
         if "kept" not in self._files:
             self._open("kept", {}).write(kept.schema.serialize())
             self._schema = kept.schema
@@ -196,6 +200,24 @@ class Spool:
 def is_part(name: str) -> bool:
     """Whether a file of a folder is of a shard that grows."""
     return re.fullmatch(rf"((train|val)_\d{{6,}}\.[a-z]+|skipped\.jsonl){re.escape(PART)}", name) is not None
+
+
+def without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    """The type with that of their values in place of dictionaries.
+
+    >>> import pyarrow
+    >>> without_dictionaries(pyarrow.list_(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())))
+    ListType(list<item: string>)
+    """
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(without_dictionaries(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(without_dictionaries(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(without_dictionaries(field.type)) for field in kind])
+    return kind
 
 
 def _types(schema: pa.Schema | None) -> str:
