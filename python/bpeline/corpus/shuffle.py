@@ -107,13 +107,14 @@ class Rows:
 
     def take(self, chosen: NDArray[np.int64]) -> tuple[NDArray[Any], pa.RecordBatch | None]:
         """The ids of some documents one after another, and the columns that go along."""
-        taken, order = [], np.zeros(len(chosen), np.int64)
+        taken: list[pa.RecordBatch] = []
+        order, count = np.zeros(len(chosen), np.int64), 0
         for batch, places, rows in self._by_batch(chosen):
-            order[places] = np.arange(len(places)) + sum(map(len, taken))
+            order[places] = np.arange(count, count + len(places))
+            count += len(places)
             taken.append(batch.take(pa.array(rows)))
-        table = pa.Table.from_batches(taken).combine_chunks()
-        [rows] = table.take(pa.array(order)).combine_chunks().to_batches()
-        return rows.column(0).flatten().to_numpy(), rows.select(rows.schema.names[1:])
+        [found] = pa.Table.from_batches(taken).combine_chunks().take(pa.array(order)).combine_chunks().to_batches()
+        return found.column(0).flatten().to_numpy(), found.select(found.schema.names[1:])
 
     def _by_batch(
         self, chosen: NDArray[np.int64]

@@ -75,8 +75,8 @@ class RayEngine:
         try:
             while True:
                 slots = int(ray.cluster_resources().get("CPU", 1)) // threads
-                while len(waiting) < UNITS_A_SLOT * max(slots, 1) and (unit := next(todo, None)) is not None:
-                    waiting.append((unit, task.remote(box, after, threads, unit, __version__)))
+                while len(waiting) < UNITS_A_SLOT * max(slots, 1) and (more := next(todo, None)) is not None:
+                    waiting.append((more, task.remote(box, after, threads, more, __version__)))
                     after = None
                 if not waiting:
                     break
