@@ -109,6 +109,19 @@ def test_outputs_are_no_inputs(folder, format):
             find(f"{folder}/{name}")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_links_that_lead_nowhere_are_left_out(folder):
+    wanted, skipped = names(find(folder), folder), []
+    (folder / "gone.txt").symlink_to("nothing")
+    (folder / "self.txt").symlink_to(folder / "self.txt")
+    (folder / "loop").symlink_to(folder)
+    assert names(find(folder, skipped=skipped.append), folder) == wanted
+    told = [problem.file for problem in skipped if problem.message == "a link that leads nowhere"]
+    assert told == [str(folder / "gone.txt"), str(folder / "self.txt")]
+    with pytest.raises(FileNotFoundError, match="gone"):
+        find(folder / "gone.txt")
+
+
 def test_inputs_come_in_the_order_they_are_named(folder):
     assert names(find([folder / "b.txt", folder / "a", folder / "b.txt"]), folder) == [
         "b.txt", "a/b/c", "a/y.jsonl", "a/z.txt", "b.txt"

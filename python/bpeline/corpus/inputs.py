@@ -101,6 +101,8 @@ def no_text(url: str) -> str | None:
 
 def no_file(url: str) -> str | None:
     """Nobody may ever write to a pipe that happens to lie in a folder, so it is read only where it is named."""
+    if os.path.islink(url) and not os.path.exists(url):
+        return "a link that leads nowhere"
     if is_url(url) or not os.path.exists(url) or os.path.isfile(url):
         return None
     return "no regular file but a pipe, a socket or a device"

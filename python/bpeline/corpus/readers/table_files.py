@@ -22,6 +22,8 @@ def wanted(source: Source, names: list[str]) -> list[str]:
     """The columns to read; an error if the table lacks one."""
     columns = asked(source)
     for column in columns:
+        if names.count(column) > 1:
+            raise Unusable(f"{names.count(column)} columns are named {column!r}")
         if column not in names:
             raise Unusable(f"no column {column!r}; the columns are: {', '.join(map(repr, names[:50])) or 'none'}")
     return columns
