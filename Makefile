@@ -64,10 +64,11 @@ test-engines:    ## bpeline on Ray, Spark, Daft and Dask (minutes; Spark needs J
 	target/engines/bin/python -m pip install --quiet --upgrade ".[cli,ray,spark]" "dask[dataframe]" daft hypothesis pytest
 	target/engines/bin/python -E -m pytest tests/test_engine_*.py $(ARGS)
 
-# megatron-core and datatrove want torch: that of the system if it has one (Debian's python3-torch, which in turn wants NumPy 1).
+# megatron-core and datatrove want torch: that of the system if it has one (Debian's python3-torch, which in turn
+# wants NumPy 1; PYTHON=/usr/bin/python3 sees it).
 test-readers:    ## what trainers' own readers read of a corpus, in target/readers
 	$(PYTHON) -m venv --system-site-packages target/readers
-	target/readers/bin/python -m pip install --quiet --upgrade ".[corpus]" "numpy<2" "pandas<3" datasets duckdb loguru polars pytest tokenizers
+	target/readers/bin/python -m pip install --quiet --upgrade ".[corpus]" "numpy<2" "pandas<3" "pyarrow<25" datasets duckdb humanize hypothesis loguru polars pytest tokenizers
 	target/readers/bin/python -m pip install --quiet --upgrade --no-deps datatrove megatron-core
 	target/readers/bin/python -E -m pytest -rs tests/test_corpus_real_readers.py $(ARGS)
 

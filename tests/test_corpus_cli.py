@@ -180,6 +180,39 @@ def test_a_vanished_input_stops_the_job_with_its_name(bp, tmp_path):
     assert not json.loads((tmp_path / "out/manifest.json").read_text())["finished"]
 
 
+@pytest.mark.parametrize("when", ["before it is read", "before the job goes on"])
+def test_an_input_that_comes_back(bp, tmp_path, monkeypatch, when):
+    from bpeline.corpus.writer import Writer
+
+    assert bp("tokenize", "data", "-o", "whole", "-q").exit_code == 0
+    lost, away = tmp_path / "data/c.jsonl", tmp_path / "away"
+    if when == "before it is read":
+        describe = lambda *_: lost.rename(away)  # noqa: E731
+        expected = (
+            "bpeline: data/c.jsonl: is gone since the job was planned; bring it back, and the same command goes on\n"
+        )
+    else:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Writer, "finish", interrupted)
+            bpeline.tokenize_corpus("data", "tokens")
+        lost.rename(away)
+        describe = lambda *_: None  # noqa: E731
+        expected = (
+            "bpeline: tokens: holds the output of a job that is not finished (data/c.jsonl is no input any more); bring it back, "
+            "and the same command goes on, or --overwrite starts anew\n"
+        )
+    with monkeypatch.context() as patch:
+        patch.setattr("bpeline.cli.tokenize.describe", describe)
+        assert bp("tokenize", "data", "-o", "tokens", "-q").stderr == expected
+    away.rename(lost)
+    assert bp("tokenize", "data", "-o", "tokens", "-q").exit_code == 0
+    assert (tmp_path / "tokens/train.bin").read_bytes() == (tmp_path / "whole/train.bin").read_bytes()
+
+
+def interrupted(writer):
+    raise KeyboardInterrupt
+
+
 def test_progress_in_words():
     step = Tokenizing(1_000_000)
     assert str(step) == "tokenizing (1.00 MB)"

@@ -97,6 +97,10 @@ def test_bad_documents(tmp_path, name, content, options, line, words, left):
         assert len(problems) == 1 or left is None
 
 
+def twice():
+    return pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
+
+
 WHOLE = [  # files of which nothing more can be read: file, content, options, line, words, documents before
     ("a.json", b'[{"text": "a"}, {"text": "b"]', {}, 1, r"not valid JSON: expecting ',' delimiter", "a"),
     ("a.json", b'[{"text": "a"}\n, {"text": "b"}', {}, 2, r"the array is not closed: the file ends too early", "ab"),
@@ -156,6 +160,10 @@ WHOLE = [  # files of which nothing more can be read: file, content, options, li
     ),
     ("b.parquet", in_memory(parquet, table(["a", "b"]))[:-20], {}, None, r"not valid parquet: ", ""),
     ("b.parquet", b"", {}, None, r"not valid parquet: ", ""),
+    ("b.arrow", b"", {}, None, r"not valid arrow: ", ""),
+    ("b.parquet", in_memory(parquet, twice()), {}, None, r"2 columns are named 'text'", ""),
+    ("b.arrow", in_memory(stream, twice()), {}, None, r"2 columns are named 'text'", ""),
+    ("b.csv", b"\n\n", {}, None, r"not valid csv: CSV parse error: Empty", ""),
     ("b.arrow", in_memory(file, table(["a", "b"]))[:-20], {}, None, r"not valid arrow: ", ""),
     ("b.arrow", in_memory(stream, table(["a", "b", "c", "d"]))[:-80], {}, None, r"not valid arrow: ", "abc"),
     ("b.csv", b"id,w\xff\n1,2\n", {}, None, r"not valid csv: the name of a column is not UTF-8", ""),
@@ -259,6 +267,14 @@ def test_a_file_that_has_vanished(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=name):
         list(read(stop))
     assert [str(problem) for problem in documents_of(skip)[2]] == [f"{path}: cannot be read: no such file or directory"]
+
+
+@pytest.mark.parametrize("rows", [b"1,2,3\n", b"1,2,3\n" * 5, b'"unclosed,1\n'])
+def test_csv_with_no_good_row(tmp_path, rows):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"text,b\n" + rows)
+    found, _, problems = documents_of(source_of(path, on_error="skip"))
+    assert found == [] and [problem.line for problem in problems] == list(range(1, rows.count(b"\n") + 1))
 
 
 def test_many_bad_rows_of_csv_keep_their_numbers(tmp_path):

@@ -89,6 +89,39 @@ def test_folder_is_read_in_the_order_of_names(folder):
     ]
 
 
+@pytest.mark.parametrize("format", ["nanogpt", "parquet"])
+def test_outputs_are_no_inputs(folder, format):
+    """Unless the glob is of the files in one, or the file is named."""
+    wanted = {*names(find(folder), folder), "page/manifest.json"}
+    for name in ("tokens", "a/tokens"):
+        bpeline.tokenize_corpus(folder / "a.txt", folder / name, format=format)
+    (folder / "page").mkdir()
+    (folder / "page/manifest.json").write_text('{"name": "a page"}')
+    skipped = []
+    assert set(names(find(folder, skipped=skipped.append), folder)) == wanted
+    outputs = [problem.file for problem in skipped if "output" in problem.message]
+    assert outputs == [str(folder / "a/tokens"), str(folder / "tokens")]
+    assert names(find(f"{folder}/**/*.json"), folder) == ["page/manifest.json"]
+    assert names(find(folder / "tokens" / "manifest.json"), folder) == ["tokens/manifest.json"]
+    assert names(find(f"{folder}/tokens/*.json"), folder) == ["tokens/manifest.json"]
+    for name in ("tokens", "t*"):
+        with pytest.raises(CorpusError, match="tokens: the output of a job, which is no input"):
+            find(f"{folder}/{name}")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_links_that_lead_nowhere_are_left_out(folder):
+    wanted, skipped = names(find(folder), folder), []
+    (folder / "gone.txt").symlink_to("nothing")
+    (folder / "self.txt").symlink_to(folder / "self.txt")
+    (folder / "loop").symlink_to(folder)
+    assert names(find(folder, skipped=skipped.append), folder) == wanted
+    told = [problem.file for problem in skipped if problem.message == "a link that leads nowhere"]
+    assert told == [str(folder / "gone.txt"), str(folder / "self.txt")]
+    with pytest.raises(FileNotFoundError, match="gone"):
+        find(folder / "gone.txt")
+
+
 def test_inputs_come_in_the_order_they_are_named(folder):
     assert names(find([folder / "b.txt", folder / "a", folder / "b.txt"]), folder) == [
         "b.txt", "a/b/c", "a/y.jsonl", "a/z.txt", "b.txt"

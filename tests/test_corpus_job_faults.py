@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+import pyarrow as pa
+
 import bpeline
 from bpeline import CorpusError
 from bpeline.corpus import folder as folders
@@ -252,6 +254,42 @@ class TestInputs:
             ("memory-0", "document 2 holds the special token <|endoftext|>"),
             ("memory-1", "document 1 holds the special token <|endoftext|>"),
         ]
+
+    @pytest.mark.parametrize("format", ["parquet", "arrow"])
+    @pytest.mark.parametrize("keeps", ["plain", "list", "struct"])
+    def test_dictionaries_become_their_values(self, tmp_path, format, keeps):
+        """Each batch has another dictionary, and a job that goes on still another."""
+        words = [["a", "b", None, "c", "a", "d"][number % 6] for number in range(60)]
+        column = pa.chunked_array(
+            [pa.array(words[begin : begin + 10]).dictionary_encode() for begin in range(0, 60, 10)]
+        )
+        kind = pa.dictionary(pa.int32(), pa.string())
+        nested = {"plain": lambda word: word, "list": lambda word: [word, "x"], "struct": lambda word: {"w": word}}[
+            keeps
+        ]
+        kinds = {"plain": kind, "list": pa.list_(kind), "struct": pa.struct([("w", kind)])}
+        if keeps != "plain":
+            column = pa.array([nested(word) for word in words], kinds[keeps])
+        rows = pa.table({"text": [f"text {number}" for number in range(60)], "k": column})
+        with pa.ipc.new_stream(tmp_path / "a.arrow", rows.schema) as writer:
+            writer.write_table(rows, max_chunksize=10)
+        options = {"format": format, "keep": ["k"], "threads": 1}
+        for kill in range(10, 600, 7):
+            with dying_at(kill):
+                try:
+                    bpeline.tokenize_corpus(tmp_path / "a.arrow", tmp_path / "out", **options)
+                    break
+                except Killed:
+                    pass
+        assert [row["k"] for row in getattr(reading, format)(tmp_path / "out")] == [nested(word) for word in words]
+
+    def test_a_type_that_a_format_does_not_have(self, tmp_path):
+        runs = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array(["x"]))
+        rows = pa.table({"text": ["a", "b"], "k": runs})
+        with pa.ipc.new_stream(tmp_path / "a.arrow", rows.schema) as writer:
+            writer.write_table(rows)
+        with pytest.raises(CorpusError, match=r"a type that the format cannot hold: .*run_end_encoded"):
+            bpeline.tokenize_corpus(tmp_path / "a.arrow", tmp_path / "out", format="parquet", keep=["k"])
 
     def test_columns_of_two_types(self, tmp_path):
         columns = {0: {"n": 1}, 3: {"n": "x"}}

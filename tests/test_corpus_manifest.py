@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import shutil
 import sys
 
@@ -158,3 +159,71 @@ def test_damaged_files(job, tmp_path, content):
             use()
     shutil.rmtree(tmp_path / "out")
     again()
+
+
+JOBS = [
+    {"format": "nanogpt", "val_fraction": 0.5},
+    {"format": "llmc", "shard_tokens": 200},
+    {"format": "megatron"},
+    {"format": "parquet", "keep": ["n"], "shard_tokens": 200},
+    {"format": "npy", "shuffle_seed": 1},
+]
+
+
+@pytest.fixture
+def stopped(tmp_path, monkeypatch):
+    """Makes an output that is stopped in the middle, and gives what goes on with it, and a copy of the folder."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    monkeypatch.setattr("bpeline.corpus.documents.BATCH_BYTES", 300)
+    monkeypatch.setattr("bpeline.corpus.shuffle.RUN_TOKENS", 20)
+    rows = [json.dumps({"text": f"document {number}" * 7, "n": number}) + "\n" for number in range(60)]
+    for number in range(2):
+        (tmp_path / f"{number}.jsonl").write_text("".join(rows[30 * number : 30 * number + 30]))
+
+    def make(options):
+        def again():
+            return bpeline.tokenize_corpus(tmp_path / "*.jsonl", tmp_path / "out", threads=1, **options)
+
+        writes = []
+
+        def write(writer, run):
+            Writer_write(writer, run)
+            writes.append(writer.folder.path)
+            if writes.count(tmp_path / "out") == 4:
+                writer.checkpoint()
+                raise Killed
+
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(Writer, "write", write)
+            again()
+        shutil.copytree(tmp_path / "out", tmp_path / "copy")
+        return again
+
+    return make
+
+
+Writer_write = Writer.write
+EDITS = [lambda inner, key: inner.pop(key)]
+EDITS += [
+    lambda inner, key, value=value: inner.__setitem__(key, value) for value in (0, 1, 1 << 40, None, [], {}, [0, 9])
+]
+
+
+@pytest.mark.parametrize("options", JOBS, ids=str)
+def test_any_checkpoint(stopped, tmp_path, options):
+    """A job that goes on from what somebody has edited says so, or ends."""
+    again, out = stopped(options), tmp_path / "out"
+    manifest = json.loads((out / "manifest.json").read_text())
+    wrong, refused = [], 0
+    for path in list(places(manifest["resume"]))[1:]:
+        for number, edit in enumerate(EDITS):
+            shutil.rmtree(out)
+            shutil.copytree(tmp_path / "copy", out)
+            (out / "manifest.json").write_text(json.dumps(changed(manifest, ("resume", *path), edit)))
+            try:
+                again()
+            except bpeline.CorpusError:
+                refused += 1
+            except Exception as error:
+                wrong.append((path, number, repr(error)))
+    assert wrong == [] and refused > 50

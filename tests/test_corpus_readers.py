@@ -227,7 +227,7 @@ def test_csv(folder, texts, delimiter, size, suffix):
 
 def test_empty_files_and_tables(folder):
     empty = pa.table({"text": pa.array([], pa.string())})
-    for name in ("a.jsonl", "a.json", "a.csv", "a.arrow"):
+    for name in ("a.jsonl", "a.json", "a.csv"):
         assert list(read(source_of(write(folder, name, b"")))) == []
     for name, content in [
         ("b.csv", b"text\n"),

@@ -8,7 +8,10 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
+import bpeline
+from bpeline import tokenize_corpus
 from bpeline.corpus.shuffle import permuted
+from bpeline.corpus.verify import verify_corpus
 from tests import corpus_reading as reading
 from tests.corpus_jobs import Killed, contents, dying_at, run
 
@@ -50,6 +53,40 @@ class TestShuffle:
         made = json.loads((tmp_path / "one" / "manifest.json").read_text())
         assert (made["documents"], made["text_bytes"]) == (300, sum(map(len, inputs[0])))
         assert made["shards"][0]["first"] is None
+
+    @pytest.mark.parametrize("format", ["parquet", "arrow"])
+    @pytest.mark.parametrize("val_fraction", [0, 0.4])
+    def test_columns_go_along(self, tmp_path, monkeypatch, format, val_fraction):
+        """In the order of the same job without columns, also after kills."""
+        monkeypatch.setattr("bpeline.corpus.writer.EVERY", 0.0)
+        monkeypatch.setattr("bpeline.corpus.writer.SHARE", 0.0)
+        monkeypatch.setattr("bpeline.corpus.shuffle.RUN_TOKENS", 50)
+        monkeypatch.setattr("bpeline.corpus.formats.table.GROUP_ROWS", 7)
+        texts = [f"document {n} " * (n % 7) for n in range(60)]
+        (tmp_path / "a.jsonl").write_text(
+            "".join(json.dumps({"text": t, "n": n, "also": t}) + "\n" for n, t in enumerate(texts))
+        )
+        options = {"format": format, "val_fraction": val_fraction, "shuffle_seed": 1, "threads": 1}
+        plain = tokenize_corpus(tmp_path / "a.jsonl", tmp_path / "plain", **options)
+        options["keep"] = ["n", "also"]
+        tokenize_corpus(tmp_path / "a.jsonl", tmp_path / "whole", **options)
+        rows = getattr(reading, format)(tmp_path / "whole")
+        assert [row["input_ids"] for row in rows] == [row["input_ids"] for row in getattr(reading, format)(plain.out)]
+        assert [row["also"] for row in rows] == [texts[row["n"]] for row in rows]
+        gpt2 = bpeline.load("gpt2")
+        assert [row["input_ids"] for row in rows] == [gpt2.encode(row["also"]) for row in rows]
+        assert sorted(row["n"] for row in rows) == list(range(60)) != [row["n"] for row in rows]
+        assert verify_corpus(tmp_path / "whole", all=True).ok
+        for kill in range(20, 900, 31):
+            with dying_at(kill):
+                try:
+                    tokenize_corpus(tmp_path / "a.jsonl", tmp_path / "broken", **options)
+                    break
+                except Killed:
+                    pass
+        else:
+            pytest.fail("never done")
+        assert contents(tmp_path / "broken") == contents(tmp_path / "whole")
 
     def test_killed_and_resumed(self, tmp_path, monkeypatch):
         monkeypatch.setattr("bpeline.corpus.writer.EVERY", 0.0)

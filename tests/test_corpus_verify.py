@@ -105,7 +105,7 @@ class TestIntact:
 
     def test_what_was_checked(self, made):
         assert verify_corpus(made("megatron")).checked == {
-            "files": "2 of 1 shards: names, sizes, SHA-256, headers, indices",
+            "files": "2 files of 1 shard: names, sizes, SHA-256, headers, indices",
             "ids": f"{tokens(made('megatron')):,} ids of 64 documents: in the vocabulary, end-of-text at each document",
             "source": "64 of 64 documents, encoded again from 5 files of the input",
         }

@@ -24,10 +24,11 @@ import pyarrow.parquet as pq
 
 import bpeline
 from bpeline.corpus import plan as plans
-from bpeline.corpus.documents import Problem
+from bpeline.corpus.documents import Problem, ReadOptions
 from bpeline.corpus.encoder import Run
+from bpeline.corpus.inputs import find
 from bpeline.corpus.verify import verify_corpus
-from bpeline.integrations import ray_engine
+from bpeline.integrations import ray_engine, ray_units
 from tests import corpus_reading as reading
 from tests.corpus_jobs import contents
 from tests.corpus_memory import sources
@@ -52,9 +53,11 @@ class TestUnits:
         ],
     )
     def test_files_make_units(self, monkeypatch, sizes, first, wanted):
-        monkeypatch.setattr(ray_engine, "UNIT_BYTES", 100)
+        monkeypatch.setattr(ray_units, "UNIT_BYTES", 100)
         files = [replace(source, size=size) for source, size in zip(sources([""] * len(sizes)), sizes, strict=True)]
-        assert list(ray_engine.units(plans.make(files), first)) == wanted
+        place = {"source": first, "seek": 0} if first else None
+        found = list(ray_units.units(plans.make(files), place))
+        assert [(unit.begin, unit.end) for unit in found] == wanted
 
     def test_what_was_left_out_is_told_with_the_next_run(self):
         def run(number, *problems, last=False):
@@ -104,9 +107,24 @@ def corpus(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def large_files(tmp_path_factory):
+    """A folder of files that are cut into parts, some lines and rows bad."""
+    folder = tmp_path_factory.mktemp("large")
+    lines = [json.dumps({"text": text, "n": number}) for number, text in enumerate(TEXTS)]
+    (folder / "0.jsonl").write_text("\n".join([*lines[:40], "bad", "", *lines[40:]]))
+    (folder / "1.txt").write_text("<sep>".join(TEXTS))
+    rows = pa.table({"text": [*TEXTS[:50], None, *TEXTS[50:]], "n": range(91)})
+    pq.write_table(rows, folder / "2.parquet", row_group_size=4)
+    with pa.ipc.new_file(folder / "3.arrow", rows.schema) as writer:
+        writer.write_table(rows, max_chunksize=4)
+    (folder / "4.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
+
+
 @pytest.fixture
 def small_units(monkeypatch):
-    monkeypatch.setattr(ray_engine, "UNIT_BYTES", 500)
+    monkeypatch.setattr(ray_units, "UNIT_BYTES", 500)
 
 
 @pytest.mark.usefixtures("cluster", "small_units")
@@ -124,6 +142,24 @@ class TestJob:
         assert contents(tmp_path / "many") == contents(tmp_path / "one")
         assert verify_corpus(tmp_path / "many").faults == []
         assert (one.documents, one.skipped) == (90, 3)  # the empty end of 10.txt is none
+
+    @pytest.mark.parametrize("options", [{}, {"val_fraction": 0.3}, {"shuffle_seed": 1}], ids=str)
+    def test_large_files_in_parts(self, large_files, tmp_path, monkeypatch, options):
+        monkeypatch.setattr(
+            "bpeline.corpus.documents.BATCH_BYTES", 1
+        )  # where files are cut; the workers have the usual
+        options = {"format": "npy", "separator": "<sep>", "on_error": "skip", **options}
+        units = list(ray_units.units(plans.make(find(large_files, ReadOptions(separator="<sep>"))), None))
+        assert len({unit.begin for unit in units if unit.start}) == 5
+        one = bpeline.tokenize_corpus(large_files, tmp_path / "one", **options)
+        bpeline.tokenize_corpus(large_files, tmp_path / "many", engine="ray", **options)
+        assert contents(tmp_path / "many") == contents(tmp_path / "one")
+        assert (one.documents, one.skipped) == (5 * 90, 3)
+
+    def test_an_error_in_a_part_has_the_line_of_the_file(self, large_files, tmp_path):
+        for engine in ("local", "ray"):
+            with pytest.raises(bpeline.CorpusError, match=r"0\.jsonl:41: not valid JSON"):
+                bpeline.tokenize_corpus(large_files / "0.jsonl", tmp_path / engine, engine=engine)
 
     def test_columns_and_another_encoding(self, tmp_path):
         for number in range(3):
@@ -163,9 +199,10 @@ class TestJob:
     def test_a_worker_killed_in_the_middle_of_a_file(self, tmp_path):
         """The file is a pipe, so the worker is known to be in it, and is killed after half of the text."""
         (tmp_path / "in").mkdir()
+        inputs = [tmp_path / "in" / f"{number}.txt" for number in range(3)]  # a pipe must be named
         for number in (0, 2):
-            (tmp_path / "in" / f"{number}.txt").write_text(TEXTS[-1] * 50)
-        pipe, text = tmp_path / "in" / "1.txt", "".join(TEXTS).encode() * 20
+            inputs[number].write_text(TEXTS[-1] * 50)
+        pipe, text = inputs[1], "".join(TEXTS).encode() * 20
         killed, done = [], threading.Event()
 
         def feed():
@@ -186,13 +223,13 @@ class TestJob:
         os.mkfifo(pipe)
         feeder = threading.Thread(target=feed, daemon=True)
         feeder.start()
-        bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "many", engine="ray", format="npy")
+        bpeline.tokenize_corpus(inputs, tmp_path / "many", engine="ray", format="npy")
         done.set()
         feeder.join(10)
         assert len(killed) == 1 and killed[0] != os.getpid()
         pipe.unlink()
         pipe.write_bytes(text)
-        bpeline.tokenize_corpus(tmp_path / "in", tmp_path / "one", format="npy")
+        bpeline.tokenize_corpus(inputs, tmp_path / "one", format="npy")
         for name in ("tokens.npy", "offsets.npy"):
             assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 

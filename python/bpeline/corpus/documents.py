@@ -84,6 +84,9 @@ class Source:
     options: "ReadOptions"
     stamp: str = ""
     """What tells that the file has changed (size and time of modification, or an etag)."""
+    end: int | None = None
+    """Where a part of the file ends, as `Place.seek` counts, if not all of it is read (`parts.py`). After the last document of a part a
+    reader gives no texts, at the place where the next part begins."""
 
 
 @dataclass(frozen=True)
@@ -98,3 +101,8 @@ class ReadOptions:
     """What stands between two documents of a text file."""
     on_error: str = "stop"
     """Either "stop" or "skip"."""
+
+
+def nothing(place: Place, *problems: Problem) -> Documents:
+    """A batch without texts, to tell a place or problems."""
+    return Documents(place, pa.array([], pa.large_string()), 0, problems=problems)

@@ -115,9 +115,9 @@ class Encoder:
             self._source, self._used = place.source, 0
         self._size += documents.size
         done, skipped = 0, 0
-        if self._resume is None:
-            self._problems += documents.problems
-        else:
+        if self._resume is None or not (self._resume["documents"] or self._resume["bytes"]):
+            self._problems += documents.problems  # else they were told before
+        if self._resume is not None:
             texts, kept, done, skipped = self._go_on(texts, kept, place)
         count = len(texts)
         if not count:  # what was left out is told with the next run: a job goes on behind documents alone

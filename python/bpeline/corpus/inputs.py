@@ -11,6 +11,7 @@ from pathlib import PurePath
 
 from ..errors import CorpusError
 from .documents import Problem, ReadOptions, Source
+from .manifest import is_output
 from .opening import COMPRESSIONS, STDIN, filesystem, is_url, stamp, zstd
 
 KINDS = {
@@ -36,6 +37,7 @@ NO_TEXT = frozenset(
     for suffix in names.split()
 )
 """Suffixes of files that hold no text, or none that can be read."""
+HIDDEN, OUTPUT = "a hidden file or folder", "the output of a job, which is no input"
 
 
 def find(
@@ -49,7 +51,7 @@ def find(
     `-` for standard input.
 
     `kind` is that of all files, whatever their suffixes: "text", "lines", "jsonl", "json", "parquet", "arrow" or "csv".
-    `skipped` is told of each file below a folder or of a glob that is left out: hidden ones, and those that hold no text.
+    `skipped` is told of each file below a folder or of a glob that is left out: hidden ones, those that hold no text, and outputs of jobs.
 
     `CorpusError` for a glob or folder without files, a suffix that cannot be read, an empty separator, and a `kind` that is none;
     `FileNotFoundError` for a file that is not there; `ImportError` for a library that is missing.
@@ -73,9 +75,10 @@ def find(
         text = os.fspath(name)
         left_out: list[Problem] = []
         before = len(sources)
-        for url, hidden in expanded(text):
+        for url, fault in expanded(text):
             named = url == text
-            fault = "a hidden file or folder" if hidden else None if named and kind else no_text(url)
+            if fault is None and not (named and kind):
+                fault = no_text(url)
             if fault is None and not named:
                 fault = no_file(url)
             if fault is None:
@@ -98,6 +101,8 @@ def no_text(url: str) -> str | None:
 
 def no_file(url: str) -> str | None:
     """Nobody may ever write to a pipe that happens to lie in a folder, so it is read only where it is named."""
+    if os.path.islink(url) and not os.path.exists(url):
+        return "a link that leads nowhere"
     if is_url(url) or not os.path.exists(url) or os.path.isfile(url):
         return None
     return "no regular file but a pipe, a socket or a device"
@@ -118,44 +123,49 @@ def described(number: int, url: str, options: ReadOptions, kind: str | None) -> 
     return Source(number, url, kind or KINDS.get(suffix, "text"), compression, size, options, state)
 
 
-def expanded(text: str) -> Iterator[tuple[str, bool]]:
-    """The files of one input, and of each whether it is hidden; of a hidden folder just its name."""
+def expanded(text: str) -> Iterator[tuple[str, str | None]]:
+    """The files of one input, and of each why it is left out, or None; of a folder that is left out just its name."""
     if text == STDIN:
-        yield text, False
+        yield text, None
     elif is_url(text):
         yield from remote(text)
     elif os.path.isdir(text):
         yield from below(text)
     elif glob.has_magic(text) and not os.path.lexists(text):
+        is_named = not glob.has_magic(os.path.dirname(text))  # the folder of the files
         for path in sorted(glob.glob(text, recursive=True)):
             if not os.path.isdir(path):
-                yield path, False
+                yield path, None if is_named or not is_output(os.path.dirname(path)) else OUTPUT
             elif "**" not in text:  # which finds what is below by itself
                 yield from below(path)
     else:
-        yield text, False
+        yield text, None
 
 
-def below(folder: str) -> Iterator[tuple[str, bool]]:
+def below(folder: str) -> Iterator[tuple[str, str | None]]:
+    if is_output(folder):
+        yield folder, OUTPUT
+        return
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if name.startswith("."):
-            yield path, True
+            yield path, HIDDEN
         elif os.path.isdir(path) and not os.path.islink(path):
             yield from below(path)
         elif not os.path.isdir(path):
-            yield path, False
+            yield path, None
 
 
-def remote(url: str) -> Iterator[tuple[str, bool]]:
+def remote(url: str) -> Iterator[tuple[str, str | None]]:
     fs, path = filesystem(url)
     if glob.has_magic(path) and not fs.exists(path):
         found = [name for name in fs.glob(path) if not fs.isdir(name)]
     elif fs.isdir(path):
         found = fs.find(path)
     else:
-        yield url, False
+        yield url, None
         return
     for name in sorted(found, key=lambda name: name.split("/")):
         inner = name[len(path) :] if name.startswith(path) else os.path.basename(name)
-        yield fs.unstrip_protocol(name), any(part.startswith(".") for part in inner.split("/"))
+        is_hidden = any(part.startswith(".") for part in inner.split("/"))
+        yield fs.unstrip_protocol(name), HIDDEN if is_hidden else None

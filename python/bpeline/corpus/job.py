@@ -22,7 +22,7 @@ from .folder import Folder
 from .formats import FORMATS, Names
 from .manifest import Manifest, is_own
 from .overlap import Behind, ahead
-from .plan import Plan, differences
+from .plan import GONE, Plan, differences
 from .spool import is_part
 from .writer import SKIPPED, Writer
 
@@ -132,6 +132,11 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
         found = differences(old.plan, asked)
         if not found and old.version != version and not old.finished:
             found = [f"bpeline was {old.version}, is {version}"]
+        if found and all(one.endswith(GONE) for one in found) and not old.finished:
+            raise errors.CorpusError(
+                f"{folder.path}: holds the output of a job that is not finished ({'; '.join(found[:3])}); bring it back, "
+                "and the same command goes on, or --overwrite starts anew"
+            )
         if found:
             raise errors.CorpusError(
                 f"{folder.path}: holds the output of another job ({'; '.join(found[:3])}); --overwrite replaces it"
@@ -214,7 +219,12 @@ def encoded(
 
     def batches() -> Iterator[Documents]:
         for source in plan.sources[first:end]:
-            yield from read(source, start if start and source.number == first else None)
+            try:
+                yield from read(source, start if start and source.number == first else None)
+            except FileNotFoundError as error:
+                raise errors.CorpusError(
+                    f"{source.url}: is gone since the job was planned; bring it back, and the same command goes on"
+                ) from error
 
     read_ahead = ahead(batches(), DEPTH)
     try:

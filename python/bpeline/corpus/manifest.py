@@ -16,6 +16,8 @@ those of the file that were used, both from 0. `documents` counts those that end
 """
 
 import json
+import os
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -90,6 +92,15 @@ class Manifest:
     def names(self) -> set[str]:
         """The files that are listed."""
         return {name for shard in self.shards for name in shard.files}
+
+
+def is_output(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds what a job has written, as far as the beginning of its manifest tells."""
+    try:
+        with open(os.path.join(folder, NAME), "rb") as file:
+            return re.match(rb'\s*\{\s*"manifest"\s*:\s*\d+,\s*"bpeline"\s*:', file.read(256)) is not None
+    except OSError:
+        return False
 
 
 def is_own(name: str) -> bool:

@@ -201,5 +201,5 @@ def failure(error: Exception, compression: str | None) -> str:
         return f"cannot be read: {os.strerror(error.errno).lower()}"
     if isinstance(error, EOFError):
         return f"the {compression} data ends too early"
-    message = str(error)
+    message = str(error).strip()
     return f"not valid {compression or 'data'}: {message[:1].lower()}{message[1:]}"

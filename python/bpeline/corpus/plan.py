@@ -23,6 +23,8 @@ Special: TypeAlias = Literal["text", "parse", "error"]
 Dtype: TypeAlias = Literal["auto", "u16", "u32"]
 OnError: TypeAlias = Literal["stop", "skip"]
 
+GONE = "is no input any more"
+"""What is said of a file that an earlier job had."""
 VAL_RANGE = 1 << 64
 """How many values the hash has that puts a document into a split."""
 
@@ -122,8 +124,6 @@ def make(
     if keep and not layout.has_columns:
         others = " or ".join(other for other in FORMATS if FORMATS[other].has_columns)
         raise CorpusError(f"format {format} holds no columns to keep; use {others}")
-    if keep and shuffle_seed is not None:
-        raise CorpusError("columns cannot be kept in a corpus that is shuffled")
     if "input_ids" in keep:
         raise CorpusError("the column input_ids cannot be kept: it is the name of the column of ids")
     chosen = _dtype(layout, format, tokenizer, dtype)
@@ -158,7 +158,7 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     ]
     before = {source["url"]: source for source in old.get("sources", [])}
     after = {source["url"]: source for source in new["sources"]}
-    found += [f"{url} is no input any more" for url in before if url not in after]
+    found += [f"{url} {GONE}" for url in before if url not in after]
     found += [f"{url} is a new input" for url in after if url not in before]
     found += [f"{url} has changed" for url in after if url in before and before[url] != after[url]]
     if not found and old.get("sources") != new["sources"]:

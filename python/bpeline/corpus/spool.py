@@ -57,6 +57,27 @@ class Spool:
             self.ends = self._open("ends", lengths)
         if "kept" in lengths:
             self._open("kept", lengths)
+        if lengths or self.tokens or self.documents:
+            self._check(lengths)
+
+    def _check(self, lengths: dict[str, int]) -> None:
+        """Whether the files hold what the checkpoint counts: what is appended to others would be read as something else."""
+        expected = {"ids": self.layout.header + self.tokens * self.dtype.itemsize}
+        if self.layout.has_ends:
+            expected["ends"] = 8 * self.documents
+        rows = self.documents
+        if "kept" in lengths:
+            expected["kept"] = lengths["kept"]
+            try:
+                rows = sum(map(len, self.all_kept()))
+            except (pa.ArrowException, OSError):
+                rows = -1
+        if lengths != expected or rows != self.documents:
+            self.close()
+            raise CorpusError(
+                f"{self.folder.path / self._part('ids')}: what manifest.json counts of it and of the files beside it does not fit; "
+                "--overwrite starts the job anew"
+            )
 
     def state(self) -> dict[str, Any]:
         """What the manifest keeps of it; all of that is on the disk."""
@@ -146,7 +167,9 @@ class Spool:
                 schema = pa.ipc.read_schema(file)
                 while file.tell() < kept.length:
                     kept.flush()
-                    yield pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
+                    batch = pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
+                    batch.validate(full=True)
+                    yield batch
 
     # --- Files ---
 
@@ -158,7 +181,11 @@ class Spool:
         return file
 
     def _write_kept(self, kept: pa.RecordBatch) -> None:
-        """An Arrow stream, message by message: it can be read as far as it goes, so it can go on from any length."""
+        """An Arrow stream, message by message: it can be read as far as it goes, so it can go on from any length.
+
+        A dictionary is a message of its own, and each file has others, so the values themselves are written.
+        """
+        kept = kept.cast(pa.schema([field.with_type(without_dictionaries(field.type)) for field in kept.schema]))
         if "kept" not in self._files:
             self._open("kept", {}).write(kept.schema.serialize())
             self._schema = kept.schema
@@ -173,6 +200,24 @@ class Spool:
 def is_part(name: str) -> bool:
     """Whether a file of a folder is of a shard that grows."""
     return re.fullmatch(rf"((train|val)_\d{{6,}}\.[a-z]+|skipped\.jsonl){re.escape(PART)}", name) is not None
+
+
+def without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    """The type with that of their values in place of dictionaries.
+
+    >>> import pyarrow
+    >>> without_dictionaries(pyarrow.list_(pyarrow.dictionary(pyarrow.int8(), pyarrow.string())))
+    ListType(list<item: string>)
+    """
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(without_dictionaries(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(without_dictionaries(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(without_dictionaries(field.type)) for field in kind])
+    return kind
 
 
 def _types(schema: pa.Schema | None) -> str:

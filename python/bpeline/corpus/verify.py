@@ -126,8 +126,13 @@ def _files(output: "Output", found: Verified, tell: Callable[[Stage], None]) -> 
             damaged.add(stored.main)
         found.faults += faults
     count = sum(len(shard.files) for shard in manifest.shards)
-    found.checked["files"] = f"{count:,} of {len(manifest.shards):,} shards: names, sizes, SHA-256, headers, indices"
+    which = f"{_counted(count, 'file')} of {_counted(len(manifest.shards), 'shard')}"
+    found.checked["files"] = f"{which}: names, sizes, SHA-256, headers, indices"
     return damaged
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _hashed(path: Path, tell: Callable[[int], None]) -> tuple[int, str]:

@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..errors import CorpusError
 from .documents import Problem
 from .encoder import Run
 from .folder import PART, Folder, Growing
-from .manifest import Manifest, Shard
+from .manifest import NAME, Manifest, Shard
 from .plan import Plan
 from .spool import Spool
 
@@ -123,7 +124,14 @@ class Split:
         self._least = 0 if self._limit is None else plan.layout.least_tokens(self._limit, plan.dtype)
         self._cuts_documents = plan.layout.cuts_documents
         self._folder, self._plan, self._split = folder, plan, split
-        self._open = [self._make(spool) for spool in state.get("open", [])]
+        growing = state.get("open", [])
+        numbers = [spool["number"] for spool in growing]
+        is_whole = all("kept" in spool["files"] for spool in growing if plan.keep and spool["documents"])
+        if len(growing) > 2 or numbers != list(range(self._number - len(growing), self._number)) or not is_whole:
+            raise CorpusError(
+                f"{folder.path / NAME}: the {split} shards that grow cannot be the last of {self._number:,}; --overwrite starts the job anew"
+            )
+        self._open = [self._make(spool) for spool in growing]
 
     def state(self) -> dict[str, Any]:
         """What the manifest keeps."""

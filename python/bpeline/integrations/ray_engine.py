@@ -1,8 +1,8 @@
 """A job whose documents are read and encoded on a Ray cluster, and written by the process that calls.
 
-The files of the input are put into units of some megabytes, in order. A task encodes a unit with the code of a job on one machine
-(`corpus.job.encoded`) and hands out its runs as they come; the calling process takes the units in order and gives the runs to the
-writer. So the output, its manifest and the state of a job that was killed are those of one machine, byte for byte: either can
+The files of the input are put into units of some megabytes, in order; a large file is several units, if it can be cut (`ray_units.py`). A task
+encodes a unit with the code of a job on one machine (`corpus.job.encoded`) and hands out its runs as they come; the calling process takes
+the units in order and gives the runs to the writer. So the output, its manifest and the state of a job that was killed are those of one machine, byte for byte: either can
 finish what the other began. A task whose worker died is run again by Ray, and gives the same runs.
 
 Few units wait at any time, and of a unit at most `AHEAD` runs, so memory does not depend on the size of the corpus. All machines
@@ -18,14 +18,11 @@ from typing import Any
 from .. import __version__
 from ..corpus.documents import Problem
 from ..corpus.encoder import Run
-from ..corpus.job import encoded
 from ..corpus.opening import STDIN, is_url
 from ..corpus.plan import Plan
-from ..corpus.readers import read
 from ..errors import CorpusError
+from .ray_units import START, Reached, Unit, encoded_unit, in_file, reached_by, said_again, units
 
-UNIT_BYTES = 64_000_000
-"""Bytes of files, as stored, that make a unit; a larger file is one by itself."""
 AHEAD = 64
 """Runs of a unit, of at most a batch of documents each, that may wait to be written."""
 UNITS_A_SLOT = 2
@@ -50,14 +47,13 @@ class RayEngine:
         for source in plan.sources:
             if source.url == STDIN:
                 raise CorpusError("standard input cannot be read by a cluster; use engine local")
-        first = after["place"]["source"] if after else 0
-        runs = self._runs(plan, after, list(units(plan, first)))
+        runs = self._runs(plan, after)
         try:
             yield from joined(runs)
         finally:
             runs.close()
 
-    def _runs(self, plan: Plan, after: dict[str, Any] | None, todo: list[tuple[int, int]]) -> Generator[Run]:
+    def _runs(self, plan: Plan, after: dict[str, Any] | None) -> Generator[Run]:
         """The runs of all units, in order, as the tasks make them."""
         import ray
 
@@ -73,41 +69,38 @@ class RayEngine:
             _generator_backpressure_num_objects=AHEAD,
         )
         box = [ray.put(elsewhere)]
-        waiting: deque[tuple[tuple[int, int], Any]] = deque()
-        begun = 0
+        waiting: deque[tuple[Unit, Any]] = deque()
+        todo = units(plan, after["place"] if after else None)
+        reached: Reached | None = START
         try:
-            while begun < len(todo) or waiting:
+            while True:
                 slots = int(ray.cluster_resources().get("CPU", 1)) // threads
-                while begun < len(todo) and len(waiting) < UNITS_A_SLOT * max(slots, 1):
-                    unit = todo[begun]
-                    waiting.append((unit, task.remote(box, after if begun == 0 else None, threads, unit, __version__)))
-                    begun += 1
+                while len(waiting) < UNITS_A_SLOT * max(slots, 1) and (more := next(todo, None)) is not None:
+                    waiting.append((more, task.remote(box, after, threads, more, __version__)))
+                    after = None
+                if not waiting:
+                    break
                 unit, runs = waiting[0]
-                for reference in runs:
-                    yield _renamed(ray.get(reference), names)
+                before = reached if unit.start else START
+                if before is None:  # nothing more of this file can be read
+                    ray.cancel(runs, force=True)
+                else:
+                    run = None
+                    for reference in runs:
+                        run = in_file(ray.get(reference), before, plan.sources[unit.begin])
+                        yield _renamed(run, names)
+                    reached = reached_by(run, unit)
                 waiting.popleft()
         except ray.exceptions.RayTaskError as error:
+            said_again(plan, unit, before or START, threads)
             raise error.cause from None
         except ray.exceptions.RayError as error:
-            files = given[unit[0]] if unit[1] - unit[0] == 1 else f"{given[unit[0]]} to {given[unit[1] - 1]}"
+            files = given[unit.begin] if unit.end - unit.begin == 1 else f"{given[unit.begin]} to {given[unit.end - 1]}"
             lost = str(error).strip().splitlines()[0]
             raise CorpusError(f"{files}: the cluster cannot encode this, tried {RETRIES + 1} times: {lost}") from error
         finally:
             for _, runs in waiting:
                 ray.cancel(runs, force=True)
-
-
-def units(plan: Plan, first: int) -> Iterator[tuple[int, int]]:
-    """The files of the units, from one up to another."""
-    begin, size = first, 0
-    for number in range(first, len(plan.sources)):
-        stored = plan.sources[number].size
-        size += UNIT_BYTES if stored is None else stored
-        if size >= UNIT_BYTES:
-            yield begin, number + 1
-            begin, size = number + 1, 0
-    if begin < len(plan.sources):
-        yield begin, len(plan.sources)
 
 
 def joined(runs: Iterator[Run]) -> Iterator[Run]:
@@ -142,9 +135,7 @@ _PLANS: dict[str, Plan] = {}
 """The plan that this worker has, with its encoder, by the reference to it: it comes once, not with every task."""
 
 
-def _encode(
-    box: list[Any], after: dict[str, Any] | None, threads: int, unit: tuple[int, int], version: str
-) -> Iterator[Run]:
+def _encode(box: list[Any], after: dict[str, Any] | None, threads: int, unit: Unit, version: str) -> Iterator[Run]:
     """The runs of a unit. In the box is a reference to the plan, which Ray would otherwise put in its place."""
     if version != __version__:
         raise CorpusError(
@@ -156,4 +147,4 @@ def _encode(
 
         _PLANS.clear()
         _PLANS[key] = ray.get(box[0])
-    yield from encoded(_PLANS[key], after, read, threads, *unit)
+    yield from encoded_unit(_PLANS[key], after, threads, unit)

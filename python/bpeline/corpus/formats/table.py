@@ -87,7 +87,10 @@ class Rows:
         """What is written."""
         ids = pa.field("input_ids", pa.list_(pa.from_numpy_dtype(spool.dtype)))
         self.fields = pa.schema([ids, *(spool.kept_schema() or [])])
-        self.writer = writer(_Sink(self.file), self.fields)
+        try:
+            self.writer = writer(_Sink(self.file), self.fields)
+        except pa.ArrowNotImplementedError as error:
+            raise CorpusError(f"a column to keep is of a type that the format cannot hold: {error}") from error
         self.kept, self.held = spool.all_kept(), list[pa.RecordBatch]()
 
     def write(self, is_all: bool) -> None:

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from ...errors import CorpusError
-from ..documents import Documents, Place, Problem, Source
+from ..documents import Documents, Place, Problem, Source, nothing
 from ..opening import Unusable, has_changed
 from . import json_values, jsonl, tables, text
 
@@ -46,10 +44,6 @@ def read(source: Source, start: Place | None = None) -> Iterator[Documents]:
         if begun or not skip:
             raise
         yield nothing(start, Problem(source.url, f"cannot be read: {(error.strerror or str(error)).lower()}"))
-
-
-def nothing(place: Place, problem: Problem) -> Documents:
-    return Documents(place, pa.array([], pa.large_string()), 0, problems=(problem,))
 
 
 def unchanged(source: Source) -> None:

@@ -74,8 +74,10 @@ def blocks(source: Source, size: int) -> Iterator[Batch]:
                 held = held.without_last()
         if held is not None:
             yield held
-            if bad:
-                yield Batch(held.rows.slice(0, 0), held.end, 0, problems=tuple(bad))
+        if bad:
+            none = pa.array([], pa.string())
+            rows = pa.RecordBatch.from_arrays([none for _ in asked(source)], asked(source))
+            yield Batch(rows, held.end if held is not None else 0, 0, problems=tuple(bad))
         if fault is not None:
             raise fault
 

@@ -7,7 +7,7 @@ number of its line. Blank lines are no documents.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from .. import documents
-from ..documents import Documents, Place, Problem, Source
+from ..documents import Documents, Place, Problem, Source, nothing
 from ..opening import Unusable
 from .rows import Rows, kept_schema, parsed
 from .windows import BOM, Windows, after_last
@@ -33,13 +33,15 @@ def read(source: Source, start: Place, windows: Windows | None = None) -> Iterat
         while (block := next_block(windows)) is not None:
             lines, used = block
             if schema is None:
-                schema = kept_types(source, lines if start.seek == 0 else first_block(source))
+                schema = kept_types(source, lines if start.seek == 0 and source.end is None else first_block(source))
             found = quickly(lines, source, schema) or one_by_one(lines, source, schema, place.line)
             yield Documents(place, found.texts, windows.content.read_since(), found.kept, problems=found.problems)
             windows.take(used)
             number = place.document + len(found.texts) + len(found.problems)
             place = Place(source.number, number, windows.seek, line=place.line + found.lines)
         windows.check()
+        if source.end is not None:
+            yield nothing(place)
     except Unusable as bad:
         bad.place = place
         raise
@@ -70,7 +72,7 @@ def next_block(windows: Windows) -> tuple[memoryview, int] | None:
 
 
 def first_block(source: Source) -> memoryview:
-    windows = Windows(source)
+    windows = Windows(replace(source, end=None))
     block = next_block(windows)
     windows.close()
     return block[0] if block else memoryview(b"")

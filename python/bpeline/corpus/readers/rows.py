@@ -34,7 +34,7 @@ def parsed(line: bytes) -> Any:
 
 
 def lowered(message: str) -> str:
-    return message[:1].lower() + message[1:]
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message
 
 
 def text_of(value: Any, options: ReadOptions) -> str:

@@ -22,6 +22,8 @@ def wanted(source: Source, names: list[str]) -> list[str]:
     """The columns to read; an error if the table lacks one."""
     columns = asked(source)
     for column in columns:
+        if names.count(column) > 1:
+            raise Unusable(f"{names.count(column)} columns are named {column!r}")
         if column not in names:
             raise Unusable(f"no column {column!r}; the columns are: {', '.join(map(repr, names[:50])) or 'none'}")
     return columns
@@ -80,22 +82,30 @@ def parquet(source: Source, start: Place) -> Iterator[Batch]:
         columns = wanted(source, file.schema_arrow.names)
         groups = [file.metadata.row_group(index) for index in range(file.num_row_groups)]
         sizes = [text_size(group, source.options.column) for group in groups]
-        index, before = start.seek, start.line
-        while index < len(groups):
-            begin, rows, size = index, 0, 0
-            while index < len(groups) and size < documents.BATCH_BYTES:  # small groups go together
-                rows += groups[index].num_rows
-                size += sizes[index]
-                index += 1
+        before = start.line
+        for begin, end_group in together(sizes, start.seek, source.end):
+            rows, size = sum(group.num_rows for group in groups[begin:end_group]), sum(sizes[begin:end_group])
             most = max(1, min(MOST_ROWS, rows * documents.BATCH_BYTES // max(size, 1)))
             first = before
-            for batch in file.iter_batches(most, range(begin, index), columns, use_threads=False):
+            for batch in file.iter_batches(most, range(begin, end_group), columns, use_threads=False):
                 end = first + batch.num_rows
                 if end > start.document:
                     stored = share(source, first, end, file.metadata.num_rows)
                     yield Batch(batch, first, stored, begin, before)
                 first = end
             before += rows
+
+
+def together(sizes: list[int], begin: int, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """The groups of rows that are read together, from one to another: small ones, as many as make a batch."""
+    end = len(sizes) if end is None else end
+    while begin < end:
+        index, size = begin, 0
+        while index < end and size < documents.BATCH_BYTES:
+            size += sizes[index]
+            index += 1
+        yield begin, index
+        begin = index
 
 
 def text_size(group: Any, name: str) -> int:
@@ -105,8 +115,7 @@ def text_size(group: Any, name: str) -> int:
 
 def arrow(source: Source, start: Place) -> Iterator[Batch]:
     with Table(source) as table:
-        if source.size != 0:
-            yield from (from_file if is_file(table) else from_stream)(source, table, start)
+        yield from (from_file if is_file(table) else from_stream)(source, table, start)
 
 
 def is_file(table: Table) -> bool:
@@ -124,7 +133,7 @@ def from_file(source: Source, table: Table, start: Place) -> Iterator[Batch]:
     options = pyarrow.ipc.IpcReadOptions(use_threads=False, included_fields=fields)
     reader = pyarrow.ipc.open_file(table.file, options=options)
     first = start.line
-    for index in range(start.seek, reader.num_record_batches):
+    for index in range(start.seek, reader.num_record_batches if source.end is None else source.end):
         batch = reader.get_batch(index)
         well_formed(batch, source)
         if first + batch.num_rows > start.document:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import documents
-from ..documents import Documents, Place, Problem, Source
+from ..documents import Documents, Place, Problem, Source, nothing
 from ..opening import Unusable
 from . import csv_file, table_files
 from .batch import Batch
@@ -30,6 +30,8 @@ def read(source: Source, start: Place) -> Iterator[Documents]:
                     yield checked(source, batch, texts[begin:end], begin, size, problems)
                 size, problems = 0, ()
             place = Place(source.number, batch.end, batch.seek, line=batch.line)
+        if source.end is not None:
+            yield nothing(Place(source.number, place.document, source.end, line=place.document))
     except Unusable as bad:
         bad.place = place
         raise

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ...errors import CorpusError
 from .. import documents
-from ..documents import Documents, Place, Problem, Source
+from ..documents import Documents, Place, Problem, Source, nothing
 from ..opening import STDIN, Unusable
 from .windows import BOM, Windows
 
@@ -41,8 +41,10 @@ def read(source: Source, start: Place) -> Iterator[Documents]:
             part = (place.part if number == place.document else 0) + cut.texts[-1].as_buffer().size if cut.open else 0
             place = Place(source.number, number, windows.seek, part)
             if cut.last:
-                return
+                break
         windows.check()
+        if source.end is not None:
+            yield nothing(place)
     except Unusable as bad:
         bad.place = place
         raise

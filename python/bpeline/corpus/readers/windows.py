@@ -16,6 +16,7 @@ BOM = b"\xef\xbb\xbf"
 class Windows:
     def __init__(self, source: Source, seek: int = 0) -> None:
         self.content = Content(source, seek)
+        self.stop = source.end
         self.seek = seek
         """Where the window begins."""
         self.buffer = memoryview(b"")
@@ -30,7 +31,8 @@ class Windows:
             # One more tells if this is the end. The memory is touched as far as it is read to: files may be small and many.
             buffer = np.empty(size + 1, np.uint8).data
             buffer[:held] = self.buffer[self.begin : self.end]
-            held += self.content.fill(buffer[held:])
+            most = size + 1 if self.stop is None else min(size + 1, self.stop - self.seek)
+            held += self.content.fill(buffer[held:most])
             self.ended = held <= size
             self.buffer, self.begin, self.end = buffer, 0, held
         return self.buffer[self.begin : self.begin + min(size, held)], self.ended and held <= size
