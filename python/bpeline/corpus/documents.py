@@ -9,6 +9,10 @@ depend on nothing but the file, so that a job that goes on from a `Place` meets 
 """
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 try:
     import pyarrow as pa
@@ -98,3 +102,13 @@ class ReadOptions:
     """What stands between two documents of a text file."""
     on_error: str = "stop"
     """Either "stop" or "skip"."""
+
+
+def offsets_of(texts: pa.Array) -> NDArray[Any]:
+    """Where each text begins in the memory of all, and the last ends; of an array that has offsets (no views)."""
+    kind = texts.type
+    width = np.int64 if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) else np.int32
+    memory = texts.buffers()[1]
+    if not len(texts) or memory is None:
+        return np.zeros(1, width)
+    return np.frombuffer(memory, width, len(texts) + 1, texts.offset * np.dtype(width).itemsize)

@@ -13,9 +13,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .._backend import start_writing
 from ..errors import CorpusError
 
 PART = ".part"
+EVERY = 4_000_000
+"""Bytes after which the system is told to begin with them: it would wait for the sync. (Two threads, 33 MB of ids: 10 ms of 160.)"""
 
 
 class Folder:
@@ -79,6 +82,7 @@ class Growing:
     def __init__(self, folder: Folder, name: str, length: int) -> None:
         self.folder, self.name, self.path, self.length = folder, name, folder.path / name, length
         self._hash, self._hashed, self._is_synced = hashlib.sha256(), 0, False
+        self._started = length
         try:
             self._file: io.BufferedRandom = open(self.path, "r+b" if length else "w+b")  # noqa: SIM115
         except FileNotFoundError:
@@ -109,6 +113,9 @@ class Growing:
             self._hash.update(data)
             self._hashed += len(data)
         self.length += len(data)
+        if self.length - self._started >= EVERY:
+            start_writing(self._file.fileno(), self._started, self.length - self._started)
+            self._started = self.length
 
     def patch(self, head: bytes) -> None:
         """Write over the beginning."""

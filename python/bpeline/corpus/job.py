@@ -7,6 +7,7 @@ three; what the manifest says is done stays so.
 """
 
 import itertools
+import os
 import shutil
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -17,11 +18,11 @@ from typing import Any, TypeAlias
 from .. import errors
 from . import shuffle
 from .documents import Documents, Place, Source
-from .encoder import Encoder, Run
+from .encoder import Begun, Encoder, Run
 from .folder import Folder
 from .formats import FORMATS, Names
 from .manifest import Manifest, is_own
-from .overlap import Behind, ahead
+from .overlap import Behind, mapped
 from .plan import Plan, differences
 from .spool import is_part
 from .writer import SKIPPED, Writer
@@ -216,11 +217,19 @@ def encoded(
         for source in plan.sources[first:end]:
             yield from read(source, start if start and source.number == first else None)
 
-    read_ahead = ahead(batches(), DEPTH)
-    try:
-        yield from encoder.runs(read_ahead)
-    finally:
-        read_ahead.close()
+    threads = threads or cores()
+    workers = min(threads, DEPTH)
+    share = -(-threads // workers)
+
+    def encode(begun: Begun, is_last: bool) -> Run:
+        return begun.run(threads if is_last else share)
+
+    yield from mapped(encode, encoder.all(batches()), workers, max(DEPTH, workers + 2))
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tokenize(plan: Plan, drive: _Drive, encode: Encode, after: dict[str, Any] | None) -> None:
