@@ -47,7 +47,7 @@ def test_an_error_ahead_comes_behind_what_was_made():
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_mapped_gives_all_in_order(threads):
-    def work(n, is_last):
+    def work(n, waiting):
         time.sleep(0.001 * (n % 3))
         return n * n
 
@@ -56,22 +56,22 @@ def test_mapped_gives_all_in_order(threads):
 
 def test_mapped_works_at_several_at_once():
     both = threading.Barrier(2, timeout=10)
-    assert list(mapped(lambda n, is_last: both.wait() >= 0, range(10), 2, 4)) == [True] * 10
+    assert list(mapped(lambda n, waiting: both.wait() >= 0, range(10), 2, 4)) == [True] * 10
 
 
-def test_mapped_tells_when_nothing_waits():
+def test_mapped_tells_how_many_wait():
     made, told = threading.Event(), []
 
     def items():
         yield from range(4)
         made.set()
 
-    def work(n, is_last):
+    def work(n, waiting):
         made.wait(10)
-        told.append(is_last)
+        told.append(waiting)
 
     list(mapped(work, items(), 1, 6))
-    assert told[1:] == [False, False, True]  # the first may be alone when it is taken
+    assert told[1:] == [2, 1, 0]  # the first may be alone when it is taken
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -81,7 +81,7 @@ def test_an_error_of_the_work_comes_at_its_place(threads, at):
         yield from range(10)
         raise OSError("broken")
 
-    def work(n, is_last):
+    def work(n, waiting):
         if n >= at:
             raise ValueError(n)
         return n
@@ -100,7 +100,7 @@ def test_an_error_of_the_items_comes_behind_what_was_made():
 
     taken = []
     with pytest.raises(OSError, match="broken"):
-        for item in mapped(lambda n, is_last: n, items(), 2, 3):
+        for item in mapped(lambda n, waiting: n, items(), 2, 3):
             taken.append(item)
     assert taken == list(range(5)) and not running()
 
@@ -108,7 +108,7 @@ def test_an_error_of_the_items_comes_behind_what_was_made():
 def test_mapped_that_is_left_ends_what_it_does():
     began, done = [], []
 
-    def work(n, is_last):
+    def work(n, waiting):
         began.append(n)
         time.sleep(0.01)
         done.append(n)

@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise ImportError(f'bpeline.corpus needs pyarrow ({error}): pip install "bpeline[corpus]"') from error
 
-BATCH_BYTES = 4_000_000
+BATCH_BYTES = 2_000_000
 """About how many bytes of text make a batch; a document of a file that is one text comes in parts of this size."""
 
 

@@ -32,6 +32,9 @@ Encode: TypeAlias = Callable[[Plan, dict[str, Any] | None], Generator[Run]]
 """Makes the runs of a plan from where an earlier job was (`Run.after`): on this machine (`encoded`), or on others."""
 DEPTH = 6
 """Batches, of 4 MB as a rule: so many milliseconds that one of the threads may be held up and the others are not."""
+WORKERS = 4
+"""Batches that are encoded at once, at most. Threads that share one wait for each other at its end; at that of a job, or where
+reading is slow, it is quicker all the same."""
 
 
 @dataclass(frozen=True)
@@ -218,13 +221,13 @@ def encoded(
             yield from read(source, start if start and source.number == first else None)
 
     threads = threads or cores()
-    workers = min(threads, DEPTH)
+    workers = min(threads, WORKERS)
     share = -(-threads // workers)
 
-    def encode(begun: Begun, is_last: bool) -> Run:
-        return begun.run(threads if is_last else share)
+    def encode(begun: Begun, waiting: int) -> Run:
+        return begun.run(share if waiting >= workers else threads)
 
-    yield from mapped(encode, encoder.all(batches()), workers, max(DEPTH, workers + 2))
+    yield from mapped(encode, encoder.all(batches()), workers, max(DEPTH, 2 * workers))
 
 
 def cores() -> int:

@@ -96,9 +96,9 @@ class _Task(Generic[T, R]):
         self._done = threading.Event()
         self._error: BaseException | None = None
 
-    def do(self, work: Callable[[T, bool], R], is_last: bool) -> None:
+    def do(self, work: Callable[[T, int], R], waiting: int) -> None:
         try:
-            self._result = work(self._item, is_last)
+            self._result = work(self._item, waiting)
         except BaseException as error:
             self._error = error
         self._done.set()
@@ -110,13 +110,11 @@ class _Task(Generic[T, R]):
         return self._result
 
 
-def mapped(
-    work: Callable[[T, bool], R], items: Iterable[T], threads: int, depth: int
-) -> Generator[R]:
+def mapped(work: Callable[[T, int], R], items: Iterable[T], threads: int, depth: int) -> Generator[R]:
     """What `work` makes of the items, in order; so many threads do it, and one more makes the items, at most `depth` ahead.
 
-    `work` is told whether no other item waits, so that it has the whole machine. An error comes at its place. Once it is left, nothing
-    is in work any more.
+    `work` is told how many other items wait: with none, the machine is its own. An error comes at its place. Once it is left, nothing is
+    in work any more.
     """
     waiting = _Channel[_Task[T, R]](depth + 1)
 
@@ -132,7 +130,7 @@ def mapped(
     def do_all() -> None:
         try:
             while True:
-                waiting.get().do(work, not len(waiting))
+                waiting.get().do(work, len(waiting))
         except _Closed:
             return
 

@@ -15,7 +15,6 @@ import pyarrow.json
 from numpy.typing import NDArray
 
 from ..._backend import json_texts
-from .. import documents
 from ..documents import Documents, Place, Problem, Source
 from ..opening import Unusable
 from .batch import joined
@@ -60,7 +59,7 @@ class Found:
 
 def next_block(windows: Windows) -> tuple[memoryview, int] | None:
     """Whole lines, less a byte order mark, and their bytes in the file. A line longer than a batch makes a longer block."""
-    size = documents.BATCH_BYTES
+    size = windows.batch
     while True:
         window, ends = windows.look(size)
         used = len(window) if ends and not windows.broken else after_last(b"\n", window)
