@@ -1,5 +1,6 @@
 """What readers leave to the backend, which is the same in both: `separate`, `json_texts`, `are_utf8`."""
 
+import itertools
 import json
 
 import pytest
@@ -19,7 +20,7 @@ def separated(backend, content, separator, is_last):
     memory = bytearray(content)
     offsets, used = backend.separate(memory, separator, is_last)
     ends = offsets.tolist()
-    return [bytes(memory[begin:end]) for begin, end in zip(ends, ends[1:], strict=False)], used, memory[used:]
+    return [bytes(memory[begin:end]) for begin, end in itertools.pairwise(ends)], used, memory[used:]
 
 
 @given(st.lists(TEXTS), SEPARATORS, st.booleans())
@@ -46,10 +47,12 @@ def found(backend, block, field="text"):
         return None
     texts, offsets, lines = answer
     ends = offsets.tolist()
-    return [bytes(texts[begin:end]).decode() for begin, end in zip(ends, ends[1:], strict=False)], lines
+    return [bytes(texts[begin:end]).decode() for begin, end in itertools.pairwise(ends)], lines
 
 
-VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS, st.lists)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS, st.lists
+)
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), VALUES)), st.booleans(), st.sampled_from(["\n", "\r\n", "\n \n"]))

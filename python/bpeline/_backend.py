@@ -36,7 +36,17 @@ else:
 
         _backend = "reference"
 
-__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts", "are_utf8", "backend", "json_texts", "separate", "start_writing"]
+__all__ = [
+    "ArrowTokens",
+    "Core",
+    "Encoding",
+    "PieceCounts",
+    "are_utf8",
+    "backend",
+    "json_texts",
+    "separate",
+    "start_writing",
+]
 
 
 def backend() -> Literal["native", "reference"]:

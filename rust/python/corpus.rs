@@ -75,9 +75,7 @@ pub fn json_texts<'py>(py: Python<'py>, block: PyBuffer<u8>, field: &str) -> PyR
     // SAFETY: it is so large, and nobody writes to it meanwhile.
     let bytes = unsafe { std::slice::from_raw_parts(block.buf_ptr().cast::<u8>(), block.len_bytes()) };
     let found = py.detach(|| fields(bytes, field));
-    Ok(found.map(|(texts, lines)| {
-        (PyArray1::from_vec(py, texts.bytes), PyArray1::from_vec(py, texts.offsets), lines)
-    }))
+    Ok(found.map(|(texts, lines)| (PyArray1::from_vec(py, texts.bytes), PyArray1::from_vec(py, texts.offsets), lines)))
 }
 
 fn fields(block: &[u8], field: &str) -> Option<(Joined, usize)> {
