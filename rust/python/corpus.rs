@@ -79,12 +79,11 @@ pub fn json_texts<'py>(py: Python<'py>, block: PyBuffer<u8>, field: &str) -> PyR
 }
 
 fn fields(block: &[u8], field: &str) -> Option<(Joined, usize)> {
-    let mut rest = simdutf8::basic::from_utf8(block).ok()?;
     let mut texts = Joined { bytes: Vec::with_capacity(block.len()), offsets: vec![0] };
-    let mut lines = 0;
+    let (mut rest, mut lines) = (block, 0);
     while !rest.is_empty() {
-        let end = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let line = &rest[..end];
+        let end = memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = simdutf8::basic::from_utf8(&rest[..end]).ok()?;
         rest = rest.get(end + 1..).unwrap_or_default();
         lines += 1;
         // (What Python's `isspace` takes for white space of ASCII.)

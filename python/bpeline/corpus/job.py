@@ -1,6 +1,6 @@
-"""A job: documents are read, encoded and written, each in a thread, from where the manifest says on.
+"""A job: documents are read, encoded and written, each in threads of its own, from where the manifest says on.
 
-    reader ── Documents ──> encoder (the calling thread, and its own threads) ── Run ──> writer
+    reader ── Documents ──> encoders, a batch each ── Run, in order ──> writer
 
 At most a few batches wait between two of them, so memory is a few batches whatever the size of the corpus. An error anywhere ends all
 three; what the manifest says is done stays so.
@@ -31,7 +31,7 @@ Read: TypeAlias = Callable[[Source, Place | None], Iterator[Documents]]
 Encode: TypeAlias = Callable[[Plan, dict[str, Any] | None], Generator[Run]]
 """Makes the runs of a plan from where an earlier job was (`Run.after`): on this machine (`encoded`), or on others."""
 DEPTH = 6
-"""Batches, of 4 MB as a rule: so many milliseconds that one of the threads may be held up and the others are not."""
+"""Batches, of 2 MB as a rule: so many milliseconds that one of the threads may be held up and the others are not."""
 WORKERS = 4
 """Batches that are encoded at once, at most. Threads that share one wait for each other at its end; at that of a job, or where
 reading is slow, it is quicker all the same."""
