@@ -20,7 +20,7 @@ except ImportError as error:
     raise ImportError(f'bpeline.corpus needs pyarrow ({error}): pip install "bpeline[corpus]"') from error
 
 BATCH_BYTES = 2_000_000
-"""About how many bytes of text make a batch, once a corpus has begun; a document of a file that is one text comes in parts of this size."""
+"""About how many bytes of text make a batch; a document of a file that is one text comes in parts of this size."""
 
 
 @dataclass(frozen=True)

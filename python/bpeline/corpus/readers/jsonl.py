@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.json
 from numpy.typing import NDArray
 
 from ..._backend import json_texts
+from .. import documents
 from ..documents import Documents, Place, Problem, Source
 from ..opening import Unusable
 from .batch import joined
@@ -59,7 +59,7 @@ class Found:
 
 def next_block(windows: Windows) -> tuple[memoryview, int] | None:
     """Whole lines, less a byte order mark, and their bytes in the file. A line longer than a batch makes a longer block."""
-    size = windows.batch
+    size = documents.BATCH_BYTES
     while True:
         window, ends = windows.look(size)
         used = len(window) if ends and not windows.broken else after_last(b"\n", window)
@@ -140,6 +140,8 @@ def by_pyarrow(block: memoryview, source: Source, schema: pa.Schema) -> Found | 
     counted = count_objects(block)
     if counted is None or len(block) > LONGEST:
         return None
+    import pyarrow.json
+
     objects, lines = counted
     column = source.options.column
     text = pa.field(column, pa.large_string())

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ..._backend import are_utf8, separate
 from ...errors import CorpusError
+from .. import documents
 from ..documents import Documents, Place, Problem, Source
 from ..opening import STDIN, Unusable
 from .batch import joined
@@ -66,7 +67,7 @@ class Cut:
 
 def next_cut(windows: Windows, separator: str | None) -> Cut | None:
     begin = windows.seek
-    window, ends = windows.look(windows.batch)
+    window, ends = windows.look(documents.BATCH_BYTES)
     last = ends and not windows.broken  # what a broken file ends with may be half a document
     if not window and (begin or separator is not None or windows.broken):
         return None
@@ -146,7 +147,7 @@ def look_through(source: Source, place: Place, separator: str | None) -> tuple[P
     problem = None
     try:
         while True:
-            window = bytes(windows.look(windows.batch)[0])  # a cut moves the documents in it
+            window = bytes(windows.look(documents.BATCH_BYTES)[0])  # a cut moves the documents in it
             cut = next_cut(windows, separator)
             if cut is None:
                 break

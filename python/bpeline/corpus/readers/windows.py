@@ -7,7 +7,6 @@ left of the one before.
 
 import numpy as np
 
-from .. import documents
 from ..documents import Source
 from ..opening import Content
 
@@ -17,19 +16,12 @@ BOM = b"\xef\xbb\xbf"
 class Windows:
     def __init__(self, source: Source, seek: int = 0) -> None:
         self.content = Content(source, seek)
-        self.is_first = source.number == 0
         self.seek = seek
         """Where the window begins."""
         self.buffer = memoryview(b"")
         self.begin = self.end = 0
         """The part of the buffer that was read and not taken."""
         self.ended = False
-
-    @property
-    def batch(self) -> int:
-        """How many bytes the next batch should have: few at the beginning of a corpus, so that encoding begins soon."""
-        size = documents.BATCH_BYTES
-        return min(size, max(self.seek, size // 8)) if self.is_first else size
 
     def look(self, size: int) -> tuple[memoryview, bool]:
         """The next `size` bytes, and whether nothing comes after them: the file ends, or breaks off (see `broken`)."""
