@@ -2,9 +2,9 @@
 
 Each kind of input is a file of the same documents; the job makes files of ids of it, and `encode_ragged` makes ids of the
 documents in memory, by turns and each with a tokenizer that has seen nothing ("first") and then with the same again
-("later"). Figures are medians of the rounds, ratios those of the two in the same round. The shares are of the time of a first job, as the thread that encodes spends it:
-starting until the first batch is there, encoding, waiting for the reader and for the writer, ending; beside it how long the
-threads of both were busy. Nothing else may run meanwhile. Before that the ids are compared.
+("later"). Figures are medians of the rounds, ratios those of the two in the same round. The shares are of the time of a first job: until the
+first batch is encoded, how long the threads of reader, encoder (all together) and writer had work in hand, and from the end of the last batch
+to that of the job. Nothing else may run meanwhile. Before that the ids are compared.
 """
 
 import argparse
@@ -27,11 +27,11 @@ from benches import corpus
 from benches.report import table
 from bpeline import Tokenizer, tokenize_corpus
 from bpeline.corpus import job, opening
-from bpeline.corpus.encoder import Encoder
+from bpeline.corpus.encoder import Begun
 from bpeline.corpus.writer import Writer
 from tests.parity.samples import EOT
 
-SHARES = ("start", "encode", "for reader", "for writer", "end", "reader", "writer")
+SHARES = ("start", "reader", "encoder", "writer", "end")
 PAIRS = (("job", "ragged"), ("later job", "later ragged"))
 
 
@@ -58,43 +58,32 @@ class Stages:
 
     def __enter__(self) -> "Stages":
         self.seconds = dict.fromkeys(SHARES, 0.0)
-        self.began = self.last = time.perf_counter()
-        self.kept = job.ahead, Encoder.one, Writer.write, Writer.finish, job.Behind.put
-        ahead, one, write, finish, put = self.kept
+        self.began = time.perf_counter()
+        self.encoded: list[float] = []
+        """When each batch began, and ended."""
+        self.kept = job.mapped, Begun.run, Writer.write, Writer.finish
+        mapped, run, write, finish = self.kept
 
-        def reading(items: Iterator[Any], depth: int) -> Iterator[Any]:
-            first = True
-            for item in ahead(self.around(iter(items)), depth):
-                self.spent("start" if first else "for reader")
-                first = False
-                yield item
-            self.spent("for reader")
+        def reading(work: Any, items: Iterator[Any], *arguments: int) -> Iterator[Any]:
+            return mapped(work, self.around(items), *arguments)
 
-        job.ahead = reading  # type: ignore[assignment]
-        Encoder.one = self.timed(one, "encode")  # type: ignore[method-assign]
-        job.Behind.put = self.timed(put, "for writer")  # type: ignore[method-assign]
+        def encoding(begun: Begun, threads: int | None) -> Any:
+            self.encoded.append(time.perf_counter())
+            found = run(begun, threads)
+            self.encoded.append(time.perf_counter())
+            return found
+
+        job.mapped = reading  # type: ignore[assignment]
+        Begun.run = self.busy(encoding, "encoder")  # type: ignore[method-assign]
         Writer.write = self.busy(write, "writer")  # type: ignore[method-assign]
         Writer.finish = self.busy(finish, "writer")  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
-        job.ahead, Encoder.one, Writer.write, Writer.finish, job.Behind.put = self.kept  # type: ignore[method-assign]
-        self.spent("end")
-        self.total = self.last - self.began
-
-    def spent(self, stage: str) -> None:
-        """The time since the last call is of that stage."""
-        now = time.perf_counter()
-        self.seconds[stage] += now - self.last
-        self.last = now
-
-    def timed(self, function: Callable[..., Any], stage: str) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            result = function(*arguments)
-            self.spent(stage)
-            return result
-
-        return call
+        job.mapped, Begun.run, Writer.write, Writer.finish = self.kept  # type: ignore[method-assign]
+        ended = time.perf_counter()
+        self.total = ended - self.began
+        self.seconds["start"], self.seconds["end"] = min(self.encoded) - self.began, ended - max(self.encoded)
 
     def busy(self, function: Callable[..., Any], stage: str) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from bpeline.corpus import job, readers
-from bpeline.corpus.encoder import Encoder
-from bpeline.corpus.overlap import Behind, ahead
+from bpeline.corpus.encoder import Begun
+from bpeline.corpus.overlap import Behind, ahead, mapped
 from bpeline.corpus.tokenize import prepare
 from bpeline.corpus.writer import Writer
 
@@ -43,6 +43,80 @@ def test_an_error_ahead_comes_behind_what_was_made():
         for item in ahead(items(), 1):
             taken.append(item)
     assert taken == [1, 2] and not running()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_mapped_gives_all_in_order(threads):
+    def work(n, waiting):
+        time.sleep(0.001 * (n % 3))
+        return n * n
+
+    assert list(mapped(work, range(100), threads, 3)) == [n * n for n in range(100)] and not running()
+
+
+def test_mapped_works_at_several_at_once():
+    both = threading.Barrier(2, timeout=10)
+    assert list(mapped(lambda n, waiting: both.wait() >= 0, range(10), 2, 4)) == [True] * 10
+
+
+def test_mapped_tells_how_many_wait():
+    made, told = threading.Event(), []
+
+    def items():
+        yield from range(4)
+        made.set()
+
+    def work(n, waiting):
+        made.wait(10)
+        told.append(waiting)
+
+    list(mapped(work, items(), 1, 6))
+    assert told[1:] == [2, 1, 0]  # the first may be alone when it is taken
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("at", [0, 3, 9])
+def test_an_error_of_the_work_comes_at_its_place(threads, at):
+    def items():
+        yield from range(10)
+        raise OSError("broken")
+
+    def work(n, waiting):
+        if n >= at:
+            raise ValueError(n)
+        return n
+
+    taken = []
+    with pytest.raises(ValueError, match=f"^{at}$"):
+        for item in mapped(work, items(), threads, 4):
+            taken.append(item)
+    assert taken == list(range(at)) and not running()
+
+
+def test_an_error_of_the_items_comes_behind_what_was_made():
+    def items():
+        yield from range(5)
+        raise OSError("broken")
+
+    taken = []
+    with pytest.raises(OSError, match="broken"):
+        for item in mapped(lambda n, waiting: n, items(), 2, 3):
+            taken.append(item)
+    assert taken == list(range(5)) and not running()
+
+
+def test_mapped_that_is_left_ends_what_it_does():
+    began, done = [], []
+
+    def work(n, waiting):
+        began.append(n)
+        time.sleep(0.01)
+        done.append(n)
+
+    items = mapped(work, range(1000), 2, 4)
+    next(items)
+    items.close()
+    assert not running() and sorted(began) == sorted(done) and len(done) < 20
 
 
 def test_behind_does_all_in_order():
@@ -113,21 +187,21 @@ def test_a_job_reads_and_writes_while_it_encodes(tmp_path, monkeypatch):
             count("read")
             yield batch
 
-    def one(encoder, documents, one=Encoder.one):
+    def encode(begun, threads, run=Begun.run):
         with changed:  # while it is at one batch, the next is read and the one before written
             number = done["encoded"]
             assert changed.wait_for(lambda: done["read"] > min(number + 1, 8) and done["written"] >= number, 10)
         count("encoded")
-        return one(encoder, documents)
+        return run(begun, threads)
 
     def write(writer, run, write=Writer.write):
         write(writer, run)
         count("written")
 
-    monkeypatch.setattr(Encoder, "one", one)
+    monkeypatch.setattr(Begun, "run", encode)
     monkeypatch.setattr(Writer, "write", write)
     prepared = prepare(
         text, tmp_path / "out", column="text", separator=None, kind="lines", keep=(), on_error="stop", encoding="gpt2"
     )
-    result = job.run(prepared.plan, prepared.out, read, prepared.version)
+    result = job.run(prepared.plan, prepared.out, read, prepared.version, threads=1)
     assert done == {"read": 9, "encoded": 9, "written": 9} and result.documents == 600

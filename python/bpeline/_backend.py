@@ -10,16 +10,16 @@ if _wanted not in (None, "native", "reference"):
 
 _backend: Literal["native", "reference"] = "native"
 if TYPE_CHECKING:
-    from ._native import ArrowTokens, Core, Encoding, PieceCounts
+    from ._native import ArrowTokens, Core, Encoding, PieceCounts, are_utf8, json_texts, separate, start_writing
 elif _wanted == "reference":
-    from ._reference import ArrowTokens, Core, Encoding, PieceCounts
+    from ._reference import ArrowTokens, Core, Encoding, PieceCounts, are_utf8, json_texts, separate, start_writing
 
     _backend = "reference"
 else:
     import numpy  # noqa: F401  # the native module panics if Ctrl-C ends an import of its own
 
     try:
-        from ._native import ArrowTokens, Core, Encoding, PieceCounts
+        from ._native import ArrowTokens, Core, Encoding, PieceCounts, are_utf8, json_texts, separate, start_writing
     except ImportError as error:
         if _wanted == "native":
             raise ImportError(
@@ -32,11 +32,21 @@ else:
             RuntimeWarning,
             stacklevel=2,
         )
-        from ._reference import ArrowTokens, Core, Encoding, PieceCounts
+        from ._reference import ArrowTokens, Core, Encoding, PieceCounts, are_utf8, json_texts, separate, start_writing
 
         _backend = "reference"
 
-__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts", "backend"]
+__all__ = [
+    "ArrowTokens",
+    "Core",
+    "Encoding",
+    "PieceCounts",
+    "are_utf8",
+    "backend",
+    "json_texts",
+    "separate",
+    "start_writing",
+]
 
 
 def backend() -> Literal["native", "reference"]:

@@ -9,7 +9,7 @@ from typing_extensions import Buffer, disjoint_base
 
 from ._types import ArrowTexts, Errors, Ids, Special, Text, TokenArray
 
-__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts"]
+__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts", "are_utf8", "json_texts", "separate", "start_writing"]
 
 @final
 class ArrowTokens:
@@ -210,3 +210,8 @@ class PieceCounts:
         threads: int | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> list[tuple[int, int]]: ...
+
+def separate(memory: Buffer, separator: str, is_last: bool) -> tuple[NDArray[np.int64], int]: ...
+def json_texts(block: Buffer, field: str) -> tuple[NDArray[np.uint8], NDArray[np.int64], int] | None: ...
+def are_utf8(array: ArrowTexts) -> bool: ...
+def start_writing(descriptor: int, begin: int, length: int) -> None: ...

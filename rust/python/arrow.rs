@@ -136,7 +136,7 @@ impl Core {
 }
 
 /// Arrays of text, as they come.
-struct Input {
+pub(super) struct Input {
     column: Column,
     arrays: Arrays,
 }
@@ -147,7 +147,7 @@ enum Arrays {
 }
 
 impl Input {
-    fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub fn new(array: &Bound<'_, PyAny>) -> PyResult<Self> {
         // A stream first, to have the chunks of what has both.
         if let Some(export) = array.getattr_opt("__arrow_c_stream__")? {
             let stream = export.call0()?;
@@ -190,6 +190,20 @@ impl Input {
             Arrays::One(array) => Ok(array.take()),
             Arrays::Stream(stream) => stream.next_array(),
         }
+    }
+
+    /// Whether all texts that are there are so.
+    pub fn all(&mut self, mut is_so: impl FnMut(&[u8]) -> bool) -> Result<bool> {
+        while let Some(array) = self.next_array()? {
+            // SAFETY: whoever made the array filled it in for the schema that came with it.
+            let texts = unsafe { Texts::new(array, self.column)? };
+            for text in texts.iter() {
+                if !text?.is_none_or(&mut is_so) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// The next arrays and the texts in them, if there are any more. `first` is the number of the first document.

@@ -1,10 +1,12 @@
 //! The module `bpeline._native`: the only part of the crate that knows Python.
 //!
 //! [`core`] has the methods that encode and decode, [`work`] what they have in common, [`encoding`] the
-//! data they work on, [`arrow`] what comes and goes through the Arrow C data interface, [`train`] makes new ones. The others turn Python's arguments into Rust's and back.
+//! data they work on, [`arrow`] what comes and goes through the Arrow C data interface, [`train`] makes new ones, [`corpus`] helps
+//! the corpus job. The others turn Python's arguments into Rust's and back.
 
 mod arrow;
 mod core;
+mod corpus;
 mod encoding;
 mod end_of_text;
 mod errors;
@@ -27,6 +29,8 @@ mod _native {
     use super::arrow::ArrowTokens;
     #[pymodule_export]
     use super::core::Core;
+    #[pymodule_export]
+    use super::corpus::{are_utf8, json_texts, separate, start_writing};
     #[pymodule_export]
     use super::encoding::Encoding;
     #[pymodule_export]

@@ -2,7 +2,8 @@
 
 from .arrow_lists import ArrowTokens
 from .core import Core
+from .corpus import are_utf8, json_texts, separate, start_writing
 from .encoding import Encoding
 from .train import PieceCounts
 
-__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts"]
+__all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts", "are_utf8", "json_texts", "separate", "start_writing"]

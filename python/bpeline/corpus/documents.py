@@ -9,13 +9,17 @@ depend on nothing but the file, so that a job that goes on from a `Place` meets 
 """
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 try:
     import pyarrow as pa
 except ImportError as error:
     raise ImportError(f'bpeline.corpus needs pyarrow ({error}): pip install "bpeline[corpus]"') from error
 
-BATCH_BYTES = 4_000_000
+BATCH_BYTES = 2_000_000
 """About how many bytes of text make a batch; a document of a file that is one text comes in parts of this size."""
 
 
@@ -106,3 +110,13 @@ class ReadOptions:
 def nothing(place: Place, *problems: Problem) -> Documents:
     """A batch without texts, to tell a place or problems."""
     return Documents(place, pa.array([], pa.large_string()), 0, problems=problems)
+
+
+def offsets_of(texts: pa.Array) -> NDArray[Any]:
+    """Where each text begins in the memory of all, and the last ends; of an array that has offsets (no views)."""
+    kind = texts.type
+    width = np.int64 if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) else np.int32
+    memory = texts.buffers()[1]
+    if not len(texts) or memory is None:
+        return np.zeros(1, width)
+    return np.frombuffer(memory, width, len(texts) + 1, texts.offset * np.dtype(width).itemsize)

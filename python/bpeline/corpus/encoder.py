@@ -3,6 +3,9 @@
 A document that comes in parts is encoded up to the last place where it can be cut without changing an id
 (`Core._safe_cut`); the rest waits for the next part. Whatever is written is whole in that sense, so a run says where a job goes on
 after it: which batch is read again, and how much of it is done.
+
+What depends on the batches before is settled first and in order (`Encoder.begin`). The work is then the same whenever and in
+whichever thread it is done (`Begun.run`).
 """
 
 import re
@@ -14,11 +17,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import BpelineError, CorpusError
-from .documents import Documents, Place, Problem
+from .documents import Documents, Place, Problem, offsets_of
 from .plan import Plan
 
 HASHED = 4096
@@ -61,6 +63,46 @@ class Run:
         return self.ids if self.eot is None else _insert(self.ids, *self.eot)
 
 
+@dataclass(frozen=True)
+class Begun:
+    """What becomes a run once its texts are encoded."""
+
+    plan: Plan
+    texts: pa.Array
+    parts: dict[str, Any]
+    """What the run has beside its ids."""
+    ended: int
+    """How many of the documents end here."""
+    begun: bool
+    """Whether the first began before."""
+    open: bool
+    """Whether the last of the texts goes on."""
+
+    def run(self, threads: int | None) -> Run:
+        """Encode the texts."""
+        plan, tokenizer = self.plan, self.plan.tokenizer
+        try:
+            if plan.eot_id is None:
+                lists = tokenizer.encode_arrow(self.texts, threads=threads, special=plan.special)
+            else:
+                lists = tokenizer._encode_documents(
+                    self.texts,
+                    threads=threads,
+                    special=plan.special,
+                    end_of_text=plan.eot_id,
+                    place=plan.eot,
+                    if_empty=plan.eot_if_empty,
+                    begun=self.begun,
+                    open=self.open,
+                )
+        except BpelineError as error:
+            url, before = plan.sources[self.parts["source"]].url, int(self.parts["numbers"][0])
+            raise type(error)(f"{url}: {_renumbered(str(error), before)}") from None
+        array = pa.array(lists)
+        ids, offsets = array.values.to_numpy(), array.offsets.to_numpy()
+        return Run(ids=ids, ends=offsets[1 : self.ended + 1], **self.parts)
+
+
 class Encoder:
     """Makes runs of documents, in order; `resume` is what the last run of the job before said."""
 
@@ -86,27 +128,34 @@ class Encoder:
 
     def runs(self, batches: Iterable[Documents]) -> Iterator[Run]:
         """The runs of all batches."""
+        for begun in self.all(batches):
+            yield begun.run(self._threads)
+
+    def all(self, batches: Iterable[Documents]) -> Iterator[Begun]:
+        """All batches, begun in order."""
         for documents in batches:
-            run = self.one(documents)
-            if run is not None:
-                yield run
+            begun = self.begin(documents)
+            if begun is not None:
+                yield begun
         if self._problems:  # of files at the end that gave no documents
-            none = np.zeros(0, np.int64)
-            end = {"place": None}
-            yield Run(
-                none.astype(self._plan.dtype),
-                none,
-                np.zeros(1, np.int64),
-                None,
-                end,
-                problems=self._problems,
-                size=self._size,
-            )
+            parts = {
+                "numbers": np.zeros(1, np.int64),
+                "source": None,
+                "after": {"place": None},
+                "problems": self._problems,
+                "size": self._size,
+            }
+            yield Begun(self._plan, pa.array([], pa.large_string()), parts, 0, False, False)
         if self._waiting or self._is_begun:
             raise CorpusError(f"{self._url()}: ended within a document")
 
     def one(self, documents: Documents) -> Run | None:
         """The run of a batch; None if there is nothing yet to be said of it."""
+        begun = self.begin(documents)
+        return None if begun is None else begun.run(self._threads)
+
+    def begin(self, documents: Documents) -> Begun | None:
+        """The next batch, to be encoded; None if there is nothing yet to be said of it."""
         documents = self._without_special(documents)
         texts, kept, place = documents.texts, documents.kept, documents.place
         if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
@@ -144,7 +193,6 @@ class Encoder:
         in_val = self._split(texts)
         if edges:
             texts = _with_edges(texts, edges)
-        ids, offsets = self._encode(texts, bool(cut))
         ended = count - is_open
         after: dict[str, Any] = {
             "place": {key: int(number) for key, number in asdict(place).items()},
@@ -154,22 +202,22 @@ class Encoder:
             "in_val": bool(in_val[-1]) if in_val is not None and cut else False,
             "used": self._used + ended,
         }
-        run = Run(
-            ids=ids,
-            ends=offsets[1 : ended + 1],
-            numbers=np.arange(self._used, self._used + ended + 1),
-            source=place.source,
-            after=after,
-            in_val=in_val if in_val is None or cut else np.append(in_val, False),
-            kept=kept if kept is None else kept.slice(0, ended),
-            problems=self._problems,
-            text_bytes=pc.sum(pc.binary_length(texts)).as_py() or 0,
-            size=self._size,
-        )
+        offsets = offsets_of(texts)
+        parts = {
+            "numbers": np.arange(self._used, self._used + ended + 1),
+            "source": place.source,
+            "after": after,
+            "in_val": in_val if in_val is None or cut else np.append(in_val, False),
+            "kept": kept if kept is None else kept.slice(0, ended),
+            "problems": self._problems,
+            "text_bytes": int(offsets[-1] - offsets[0]),
+            "size": self._size,
+        }
+        begun = Begun(self._plan, texts, parts, ended, self._is_begun, bool(cut))
         self._waiting = [rest] if rest is not None and rest.size else []
         self._is_begun, self._in_val = after["begun"], after["in_val"]
         self._used, self._problems, self._size = after["used"], (), 0
-        return run
+        return begun
 
     def _cut(self, text: pa.Buffer) -> int:
         """Where a text that goes on can be cut, or 0: near its end if possible, which saves looking at the rest."""
@@ -196,6 +244,8 @@ class Encoder:
             or not len(texts)
         ):
             return documents
+        import pyarrow.compute as pc
+
         is_good, problems = np.ones(len(texts), bool), list(documents.problems)
         for literal in plan.tokenizer.special_tokens:
             holds = pc.match_substring(texts.cast(pa.large_string()), literal).to_numpy(zero_copy_only=False)
@@ -221,28 +271,6 @@ class Encoder:
 
     def _url(self) -> str:
         return self._plan.sources[self._source].url
-
-    def _encode(self, texts: pa.Array, goes_on: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """The ids of all texts with end-of-text, and where each begins and the last ends."""
-        plan, tokenizer = self._plan, self._plan.tokenizer
-        try:
-            if plan.eot_id is None:
-                lists = tokenizer.encode_arrow(texts, threads=self._threads, special=plan.special)
-            else:
-                lists = tokenizer._encode_documents(
-                    texts,
-                    threads=self._threads,
-                    special=plan.special,
-                    end_of_text=plan.eot_id,
-                    place=plan.eot,
-                    if_empty=plan.eot_if_empty,
-                    begun=self._is_begun,
-                    open=goes_on,
-                )
-        except BpelineError as error:
-            raise type(error)(f"{self._url()}: {_renumbered(str(error), self._used)}") from None
-        array = pa.array(lists)
-        return array.values.to_numpy(), array.offsets.to_numpy()
 
     def with_eot(
         self, offsets: NDArray[np.int64], ended: int, goes_on: bool

@@ -13,9 +13,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from .._backend import start_writing
 from ..errors import CorpusError
 
 PART = ".part"
+EVERY = 4_000_000
+"""Bytes after which the system is told to begin with them: it would wait for the sync. (Two threads, 33 MB of ids: 10 ms of 160.)"""
 
 
 class Folder:
@@ -74,11 +77,13 @@ class Folder:
 
 
 class Growing:
-    """A file that is written from a known length on."""
+    """A file that is written from a known length on. One that is no `output` is removed in the end: nobody waits for it, or asks for its hash."""
 
-    def __init__(self, folder: Folder, name: str, length: int) -> None:
+    def __init__(self, folder: Folder, name: str, length: int, output: bool = True) -> None:
+        self._is_output = output
         self.folder, self.name, self.path, self.length = folder, name, folder.path / name, length
         self._hash, self._hashed, self._is_synced = hashlib.sha256(), 0, False
+        self._started = length
         try:
             self._file: io.BufferedRandom = open(self.path, "r+b" if length else "w+b")  # noqa: SIM115
         except FileNotFoundError:
@@ -105,10 +110,13 @@ class Growing:
         self._is_synced = False
         with self._naming():
             self._file.write(data)
-        if self._hashed == self.length:
+        if self._is_output and self._hashed == self.length:
             self._hash.update(data)
             self._hashed += len(data)
         self.length += len(data)
+        if self._is_output and self.length - self._started >= EVERY:
+            start_writing(self._file.fileno(), self._started, self.length - self._started)
+            self._started = self.length
 
     def patch(self, head: bytes) -> None:
         """Write over the beginning."""

@@ -1,12 +1,13 @@
-"""A job: documents are read, encoded and written, each in a thread, from where the manifest says on.
+"""A job: documents are read, encoded and written, each in threads of its own, from where the manifest says on.
 
-    reader ── Documents ──> encoder (the calling thread, and its own threads) ── Run ──> writer
+    reader ── Documents ──> encoders, a batch each ── Run, in order ──> writer
 
 At most a few batches wait between two of them, so memory is a few batches whatever the size of the corpus. An error anywhere ends all
 three; what the manifest says is done stays so.
 """
 
 import itertools
+import os
 import shutil
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -17,11 +18,11 @@ from typing import Any, TypeAlias
 from .. import errors
 from . import shuffle
 from .documents import Documents, Place, Source
-from .encoder import Encoder, Run
+from .encoder import Begun, Encoder, Run
 from .folder import Folder
 from .formats import FORMATS, Names
 from .manifest import Manifest, is_own
-from .overlap import Behind, ahead
+from .overlap import Behind, mapped
 from .plan import GONE, Plan, differences
 from .spool import is_part
 from .writer import SKIPPED, Writer
@@ -30,7 +31,10 @@ Read: TypeAlias = Callable[[Source, Place | None], Iterator[Documents]]
 Encode: TypeAlias = Callable[[Plan, dict[str, Any] | None], Generator[Run]]
 """Makes the runs of a plan from where an earlier job was (`Run.after`): on this machine (`encoded`), or on others."""
 DEPTH = 6
-"""Batches, of 4 MB as a rule: so many milliseconds that one of the threads may be held up and the others are not."""
+"""Batches, of 2 MB as a rule: so many milliseconds that one of the threads may be held up and the others are not."""
+WORKERS = 4
+"""Batches that are encoded at once, at most. Threads that share one wait for each other at its end; at that of a job, or where
+reading is slow, it is quicker all the same."""
 
 
 @dataclass(frozen=True)
@@ -226,11 +230,19 @@ def encoded(
                     f"{source.url}: is gone since the job was planned; bring it back, and the same command goes on"
                 ) from error
 
-    read_ahead = ahead(batches(), DEPTH)
-    try:
-        yield from encoder.runs(read_ahead)
-    finally:
-        read_ahead.close()
+    threads = threads or cores()
+    workers = min(threads, WORKERS)
+    share = -(-threads // workers)
+
+    def encode(begun: Begun, waiting: int) -> Run:
+        return begun.run(share if waiting >= workers else threads)
+
+    yield from mapped(encode, encoder.all(batches()), workers, max(DEPTH, 2 * workers))
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tokenize(plan: Plan, drive: _Drive, encode: Encode, after: dict[str, Any] | None) -> None:

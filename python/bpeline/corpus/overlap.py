@@ -1,15 +1,16 @@
 """Threads that work ahead of the one that calls, or behind it, a few things at a time.
 
-Reading and writing let go of the interpreter where they wait, as the encoder does where it works, so each has a thread of its own and
-the calling one encodes: it is the one that Ctrl-C reaches.
+Reading and writing let go of the interpreter where they wait, as the encoder does where it works, so each has threads of its own. The
+calling one only waits: it is the one that Ctrl-C reaches.
 """
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+R = TypeVar("R")
 PATIENCE = 0.5
 """Seconds that the end of a reader is waited for; one that is held up by a dead network ends with the process."""
 
@@ -48,6 +49,9 @@ class _Channel(Generic[T]):
             self._changed.notify_all()
             return item
 
+    def __len__(self) -> int:
+        return len(self._items)
+
     def end(self, error: BaseException | None = None, drop: bool = False) -> None:
         """Nothing more comes, or (`drop`) is wanted, what waits included."""
         with self._changed:
@@ -82,6 +86,66 @@ def ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
     finally:
         channel.end(drop=True)
         thread.join(PATIENCE)
+
+
+class _Task(Generic[T, R]):
+    """An item, and what becomes of it."""
+
+    def __init__(self, item: T) -> None:
+        self._item = item
+        self._done = threading.Event()
+        self._error: BaseException | None = None
+
+    def do(self, work: Callable[[T, int], R], waiting: int) -> None:
+        try:
+            self._result = work(self._item, waiting)
+        except BaseException as error:
+            self._error = error
+        self._done.set()
+
+    def result(self) -> R:
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+def mapped(work: Callable[[T, int], R], items: Iterable[T], threads: int, depth: int) -> Generator[R]:
+    """What `work` makes of the items, in order; so many threads do it, and one more makes the items, at most `depth` ahead.
+
+    `work` is told how many other items wait: with none, the machine is its own. An error comes at its place. Once it is left, nothing is
+    in work any more.
+    """
+    waiting = _Channel[_Task[T, R]](depth + 1)
+
+    def tasks() -> Iterator[_Task[T, R]]:
+        try:
+            for item in items:
+                task = _Task[T, R](item)
+                waiting.put(task)
+                yield task
+        finally:
+            waiting.end()
+
+    def do_all() -> None:
+        try:
+            while True:
+                waiting.get().do(work, len(waiting))
+        except _Closed:
+            return
+
+    workers = [threading.Thread(target=do_all, name="bpeline-encoder", daemon=True) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    in_order = ahead(tasks(), depth)
+    try:
+        for task in in_order:
+            yield task.result()
+    finally:
+        in_order.close()
+        waiting.end(drop=True)
+        for worker in workers:
+            worker.join()
 
 
 class Behind(Generic[T]):

@@ -177,7 +177,8 @@ class Spool:
         return f"{self.split}_{self.number:06d}.{kind}{PART}"
 
     def _open(self, kind: str, lengths: dict[str, int]) -> Growing:
-        file = self._files[kind] = Growing(self.folder, self._part(kind), lengths.get(kind, 0))
+        is_output = kind in self.layout.finals(self.names, self.split, self.number)
+        file = self._files[kind] = Growing(self.folder, self._part(kind), lengths.get(kind, 0), is_output)
         return file
 
     def _write_kept(self, kept: pa.RecordBatch) -> None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ...errors import CorpusError
 from .layout import Layout, Names
 
 if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
     from ..folder import Growing
     from ..spool import Spool
 
@@ -60,7 +61,9 @@ class Parquet(Table):
 
     suffix = "parquet"
 
-    def writer(self, file: "_Sink", fields: pa.Schema) -> pq.ParquetWriter:
+    def writer(self, file: "_Sink", fields: pa.Schema) -> "pq.ParquetWriter":
+        import pyarrow.parquet as pq
+
         # The least and the largest id of a group are of no use, and take a tenth of the time.
         columns = fields.names[1:]
         return pq.ParquetWriter(file, fields, compression="zstd", use_dictionary=False, write_statistics=columns)

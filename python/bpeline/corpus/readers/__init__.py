@@ -1,21 +1,22 @@
 """Reads the documents of a file, whatever its kind: see `read`."""
 
 from collections.abc import Iterator
+from importlib import import_module
 
 from ...errors import CorpusError
 from ..documents import Documents, Place, Problem, Source, nothing
 from ..opening import Unusable, has_changed
-from . import json_values, jsonl, tables, text
 
 READERS = {
-    "text": text.read,
-    "lines": text.read,
-    "jsonl": jsonl.read,
-    "json": json_values.read,
-    "parquet": tables.read,
-    "arrow": tables.read,
-    "csv": tables.read,
+    "text": "text",
+    "lines": "text",
+    "jsonl": "jsonl",
+    "json": "json_values",
+    "parquet": "tables",
+    "arrow": "tables",
+    "csv": "tables",
 }
+"""The module of each kind of file; pyarrow's parts take longer to import than a small file to read."""
 
 
 def read(source: Source, start: Place | None = None) -> Iterator[Documents]:
@@ -31,7 +32,8 @@ def read(source: Source, start: Place | None = None) -> Iterator[Documents]:
     begun = False
     try:
         unchanged(source)
-        for batch in READERS[source.kind](source, start):
+        reader = import_module(f"{__name__}.{READERS[source.kind]}")
+        for batch in reader.read(source, start):
             begun = True
             yield batch
         unchanged(source)

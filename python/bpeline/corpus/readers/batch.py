@@ -1,8 +1,11 @@
 """Rows of a table, between what reads them and what makes documents of them."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..documents import Problem
 
@@ -45,3 +48,9 @@ class Batch:
     def end(self) -> int:
         rows: int = self.rows.num_rows
         return self.first + rows + len(self.problems)
+
+
+def joined(memory: Any, offsets: NDArray[np.int64]) -> pa.Array:
+    """Strings where they lie, one after another."""
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(memory)]
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)

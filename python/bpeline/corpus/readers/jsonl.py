@@ -1,8 +1,8 @@
 r"""JSON lines: an object a line, the document in one of its fields.
 
-A block of lines goes through pyarrow's parser. What that refuses, or may have understood otherwise than line by line, goes
-through Python's, one line after another: so the documents are what `json.loads` makes of each line, and an error has the
-number of its line. Blank lines are no documents.
+A block of lines goes through a parser of one field, or pyarrow's where fields are kept. What that refuses, or may have understood
+otherwise than line by line, goes through Python's, one line after another: so the documents are what `json.loads` makes of each
+line, and an error has the number of its line. Blank lines are no documents.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.json
 from numpy.typing import NDArray
 
+from ..._backend import json_texts
 from .. import documents
 from ..documents import Documents, Place, Problem, Source, nothing
 from ..opening import Unusable
+from .batch import joined
 from .rows import Rows, kept_schema, parsed
 from .windows import BOM, Windows, after_last
 
@@ -34,6 +35,7 @@ def read(source: Source, start: Place, windows: Windows | None = None) -> Iterat
             lines, used = block
             if schema is None:
                 schema = kept_types(source, lines if start.seek == 0 and source.end is None else first_block(source))
+            quickly = by_pyarrow if len(schema) else at_once
             found = quickly(lines, source, schema) or one_by_one(lines, source, schema, place.line)
             yield Documents(place, found.texts, windows.content.read_since(), found.kept, problems=found.problems)
             windows.take(used)
@@ -126,11 +128,22 @@ def count_objects(block: memoryview) -> tuple[int, int] | None:
     return len(starts), lines
 
 
-def quickly(block: memoryview, source: Source, schema: pa.Schema) -> Found | None:
+def at_once(block: memoryview, source: Source, schema: pa.Schema) -> Found | None:
+    """The documents alone; None if a line may be none."""
+    found = json_texts(block, source.options.column)
+    if found is None:
+        return None
+    texts, offsets, lines = found
+    return Found(joined(texts, offsets), None, lines)
+
+
+def by_pyarrow(block: memoryview, source: Source, schema: pa.Schema) -> Found | None:
     """By pyarrow; None if it cannot be sure to have taken each line for one document."""
     counted = count_objects(block)
     if counted is None or len(block) > LONGEST:
         return None
+    import pyarrow.json
+
     objects, lines = counted
     column = source.options.column
     text = pa.field(column, pa.large_string())

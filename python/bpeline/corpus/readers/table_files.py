@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
-import pyarrow.parquet
 
 from .. import documents
 from ..documents import Place, Source
@@ -75,6 +74,8 @@ def share(source: Source, begin: int, end: int, total: int) -> int:
 
 
 def parquet(source: Source, start: Place) -> Iterator[Batch]:
+    import pyarrow.parquet
+
     with Table(source) as table:
         if not table.can_seek:
             raise Unusable("parquet cannot be read from a stream: its end must be read first")

@@ -8,21 +8,19 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ..._backend import are_utf8
 from .. import documents
-from ..documents import Documents, Place, Problem, Source, nothing
+from ..documents import Documents, Place, Problem, Source, nothing, offsets_of
 from ..opening import Unusable
-from . import csv_file, table_files
 from .batch import Batch
 from .rows import lowered
 
 
 def read(source: Source, start: Place) -> Iterator[Documents]:
-    batches = {"parquet": table_files.parquet, "arrow": table_files.arrow, "csv": csv_file.batches}[source.kind]
     place = start
     try:
-        for batch in batches(source, start):
+        for batch in batches_of(source, start):
             texts = plain(batch.rows.column(source.options.column), source.options.column)
             size, problems = batch.size, batch.problems
             for begin, end in parts(texts):
@@ -35,6 +33,16 @@ def read(source: Source, start: Place) -> Iterator[Documents]:
     except Unusable as bad:
         bad.place = place
         raise
+
+
+def batches_of(source: Source, start: Place) -> Iterator[Batch]:
+    if source.kind == "csv":
+        from . import csv_file
+
+        return csv_file.batches(source, start)
+    from . import table_files
+
+    return table_files.parquet(source, start) if source.kind == "parquet" else table_files.arrow(source, start)
 
 
 def plain(column: pa.Array, name: str) -> pa.Array:
@@ -57,8 +65,8 @@ def plain(column: pa.Array, name: str) -> pa.Array:
 
 def parts(texts: pa.Array) -> Iterator[tuple[int, int]]:
     """Where to cut a batch so that none is much larger than it should be."""
-    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
-    ends = np.cumsum(lengths, dtype=np.int64)
+    offsets = offsets_of(texts)
+    ends = offsets[1:].astype(np.int64) - int(offsets[0])
     begin = 0
     if not len(ends):
         yield 0, 0
@@ -94,9 +102,10 @@ def checked(
 
 def faults(texts: pa.Array, kept: pa.RecordBatch | None) -> Iterator[tuple[int, str]]:
     """What is wrong with which row."""
-    columns = [("text", texts), *(zip(kept.schema.names, kept.columns, strict=True) if kept is not None else ())]
-    if texts.null_count == 0 and all(sound(column) for _, column in columns):
+    others = list(zip(kept.schema.names, kept.columns, strict=True)) if kept is not None else []
+    if texts.null_count == 0 and are_utf8(texts) and all(sound(column) for _, column in others):
         return
+    columns = [("text", texts), *others]
     for index in range(len(texts)):
         if not texts[index].is_valid:
             yield index, "the document is null"

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ..._backend import are_utf8, separate
 from ...errors import CorpusError
 from .. import documents
 from ..documents import Documents, Place, Problem, Source, nothing
 from ..opening import STDIN, Unusable
+from .batch import joined
 from .windows import BOM, Windows
 
 
@@ -74,16 +75,14 @@ def next_cut(windows: Windows, separator: str | None) -> Cut | None:
         return None
     mark = len(BOM) if begin == 0 and window[: len(BOM)] == BOM else 0
     if separator is None:
-        texts, tail = whole(window[mark:]), len(window) - mark
+        texts, size = whole(window[mark:]), 0
     else:
-        texts = split(window[mark:], separator)
-        tail = texts[-1].as_buffer().size
-        if not last or tail == 0:
-            texts = texts[:-1]
+        offsets, size = separate(window[mark:], separator, last)
+        texts = joined(window[mark:], offsets)
     if last:
         return Cut(texts, len(window), begin + mark, open=False, last=True)
     if len(texts) and separator is not None:
-        return Cut(texts, len(window) - tail, begin + mark, open=False, last=False)
+        return Cut(texts, mark + size, begin + mark, open=False, last=False)
     if ends:
         return None
     used = part_end(window, separator)
@@ -92,14 +91,7 @@ def next_cut(windows: Windows, separator: str | None) -> Cut | None:
 
 def whole(text: memoryview) -> pa.Array:
     """One string, where it lies."""
-    offsets = np.array([0, len(text)], dtype=np.int64)
-    return pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(text)])
-
-
-def split(text: memoryview, separator: str) -> pa.Array:
-    if separator == "\n" and 13 in np.frombuffer(text, np.uint8):
-        text = memoryview(bytes(text).replace(b"\r\n", b"\n"))
-    return pc.split_pattern(whole(text), separator).flatten()
+    return joined(text, np.array([0, len(text)], dtype=np.int64))
 
 
 def part_end(window: memoryview, separator: str | None) -> int:
@@ -122,11 +114,8 @@ def valid(
     cut: Cut, source: Source, place: Place, separator: str | None, before: int | None = None
 ) -> tuple[pa.Array, tuple[Problem, ...]]:
     """The documents that are UTF-8, and what is wrong with the others; `before` bytes of the first were looked at earlier."""
-    try:
-        cut.texts.validate(full=True)
+    if are_utf8(cut.texts):
         return cut.texts, ()
-    except pa.ArrowInvalid:
-        pass
     before = place.part if before is None else before
     problems, good = [], np.ones(len(cut.texts), dtype=bool)
     begin = cut.begin
@@ -159,14 +148,17 @@ def look_through(source: Source, place: Place, separator: str | None) -> tuple[P
     windows = Windows(source, place.seek)
     problem = None
     try:
-        while (cut := next_cut(windows, separator)) is not None:
+        while True:
+            window = bytes(windows.look(documents.BATCH_BYTES)[0])  # a cut moves the documents in it
+            cut = next_cut(windows, separator)
+            if cut is None:
+                break
             first = Cut(cut.texts[:1], cut.used, cut.begin, open=False, last=cut.last)
             if problem is None:
                 problem = next(iter(valid(first, source, place, separator, cut.begin - place.seek)[1]), None)
             if not cut.open:
                 mark = (separator or "").encode()
-                window, _ = windows.look(documents.BATCH_BYTES)
-                end = bytes(window).find(mark) if mark else -1
+                end = window.find(mark) if mark else -1
                 after = windows.seek + (cut.used if end < 0 else end + len(mark))
                 return problem, Place(source.number, place.document + 1, after)
             windows.take(cut.used)
