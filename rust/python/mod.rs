@@ -3,7 +3,9 @@
 //! [`core`] has the methods that encode and decode, [`work`] what they have in common, [`encoding`] the
 //! data they work on, [`arrow`] what comes and goes through the Arrow C data interface, [`train`] makes new ones. The others turn Python's arguments into Rust's and back.
 
+mod arrays;
 mod arrow;
+mod batches;
 mod core;
 mod encoding;
 mod end_of_text;
@@ -12,6 +14,7 @@ mod ids;
 mod lists;
 mod options;
 mod signals;
+mod spans;
 mod strings;
 mod texts;
 mod train;
@@ -21,8 +24,6 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
-    use pyo3::prelude::*;
-
     #[pymodule_export]
     use super::arrow::ArrowTokens;
     #[pymodule_export]
@@ -31,11 +32,4 @@ mod _native {
     use super::encoding::Encoding;
     #[pymodule_export]
     use super::train::PieceCounts;
-
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // The numpy crate imports numpy at the first array, and panics if a signal handler raises there.
-        numpy::PyArray1::from_vec(module.py(), Vec::<u16>::new());
-        Ok(())
-    }
 }

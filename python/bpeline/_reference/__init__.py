@@ -1,8 +1,17 @@
 """The readable pure-Python tokenizer: the oracle of the native backend, and what runs where that cannot."""
 
-from .arrow_lists import ArrowTokens
-from .core import Core
-from .encoding import Encoding
-from .train import PieceCounts
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy
+
+if TYPE_CHECKING:
+    from .arrow_lists import ArrowTokens
+    from .core import Core
+    from .encoding import Encoding
+    from .train import PieceCounts
+else:  # beside the native backend only some of its modules are used
+    __getattr__, __dir__ = lazy(
+        __name__, {"ArrowTokens": "arrow_lists", "Core": "core", "Encoding": "encoding", "PieceCounts": "train"}
+    )
 
 __all__ = ["ArrowTokens", "Core", "Encoding", "PieceCounts"]

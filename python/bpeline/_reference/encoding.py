@@ -13,6 +13,7 @@ from . import data as encoding_data
 from .data import MAX_ID, Parts
 from .gpt2_files import read_gpt2_files
 from .messages import code_point, quote, show_bytes
+from .recipes import RECIPES
 from .regexes import compile_regex
 from .route import route
 from .stages import PATTERNS, Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
@@ -104,8 +105,8 @@ class Encoding:
         >>> Encoding.builtin("gpt2").is_builtin
         True
         """
-        if name not in builtin.RECIPES:
-            known = ", ".join(builtin.RECIPES)
+        if name not in RECIPES:
+            known = ", ".join(RECIPES)
             raise ValueError(f"no built-in encoding is called {quote(name)} (built in: {known})")
         return Encoding(builtin.parts(name), is_builtin=True)
 
