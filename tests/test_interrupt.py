@@ -87,3 +87,34 @@ def test_interrupt(native, call, threads):
         child.wait()
     assert output == "interrupted\n"
     assert child.returncode == 0
+
+
+FIRST_ARRAY = """
+import signal
+
+import numpy.lib
+from tests.backends import NativeTokenizer
+
+tok = NativeTokenizer.load("gpt2")
+
+
+class Interrupting(numpy.lib.NumpyVersion):
+    def __init__(self, version):
+        signal.raise_signal(signal.SIGINT)
+        super().__init__(version)
+
+
+numpy.lib.NumpyVersion = Interrupting
+try:
+    tok.encode_array("hello world")
+    print("not interrupted")
+except KeyboardInterrupt:
+    print(tok.encode_array("hello world").tolist())
+"""
+
+
+def test_interrupt_at_the_first_array(native):
+    """The crate `numpy` asks for the version then, and panics if that raises."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run([sys.executable, "-c", FIRST_ARRAY], env=env, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("[31373, 995]\n", "")
