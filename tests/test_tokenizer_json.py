@@ -147,6 +147,19 @@ def test_normalizers_in_a_row(load):
     assert tok.encode("") == tok.encode(" \n") == []
 
 
+def test_normalizers_that_make_a_text_ever_longer(load):
+    longer = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
+    growing = {"normalizer": {"type": "Sequence", "normalizers": [longer] * 40}}
+    tok = load(file(**growing))
+    assert strings(tok, "b c") == ["b", "\u0120", "c"]
+    with pytest.raises(bpeline.InvalidTextError, match=r"^the normalizer makes more than 1050576 bytes of 2$"):
+        tok.encode("ab")
+    with pytest.raises(
+        bpeline.EncodingFileError, match='the added token "<a>": the normalizer makes more than 1051576'
+    ):
+        load(file(**growing, added=[("<a>", {"normalized": True})]))
+
+
 @pytest.mark.parametrize(
     ("behavior", "expected"),
     [

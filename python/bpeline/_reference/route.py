@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import EncodingFileError
+from ..errors import EncodingFileError, InvalidTextError
 from .messages import quote
-from .normalizers import WHITESPACE, normalizer_of, strip
+from .normalizers import WHITESPACE, Normalizer, normalized, normalizer_of, strip
 from .regexes import compile_regex
 from .stages import BYTE_TO_CHARACTER, SpecialTokens, parse_ranges, split_matches, split_pieces
 from .tokenizers_tables import NUMERIC, PUNCTUATION, WORD
@@ -28,23 +28,26 @@ from .traced import Traced, document, joined
 class AddedTokens:
     """Cuts a text at added tokens with conditions."""
 
-    def __init__(self, tokens: Sequence[dict[str, Any]], normalize: Callable[[Traced], Traced]) -> None:
+    def __init__(self, tokens: Sequence[dict[str, Any]], normalizers: Sequence[Normalizer]) -> None:
         self._tokens = tokens
         raw: dict[str, int] = {}
-        normalized: dict[str, int] = {}
+        normal: dict[str, int] = {}
         for number, token in enumerate(tokens):
             if not token["normalized"]:
                 raw[token["content"]] = number
                 continue
-            literal = normalize(document(token["content"])).text
             content = quote(token["content"])
+            try:
+                literal = normalized(normalizers, document(token["content"])).text
+            except InvalidTextError as fault:
+                raise EncodingFileError(f"the added token {content}: {fault}") from None
             if not literal:
                 raise EncodingFileError(f"the normalizer leaves nothing of the added token {content}")
-            if literal in normalized:
-                other = quote(tokens[normalized[literal]]["content"])
+            if literal in normal:
+                other = quote(tokens[normal[literal]]["content"])
                 raise EncodingFileError(f"the normalizer makes the same of the added tokens {other} and {content}")
-            normalized[literal] = number
-        self._raw, self._normalized = SpecialTokens(raw), SpecialTokens(normalized)
+            normal[literal] = number
+        self._raw, self._normalized = SpecialTokens(raw), SpecialTokens(normal)
 
     def cut(
         self, text: Traced, normalized: bool, parses: Callable[[str], bool]
@@ -182,7 +185,7 @@ class Route:
 
     def __init__(self, spec: dict[str, Any], patterns: Sequence[re.Pattern[str]]) -> None:
         self._normalizers = [normalizer_of(each) for each in spec["normalizers"]]
-        self._added = AddedTokens(spec["added"] or [], self._normalized)
+        self._added = AddedTokens(spec["added"] or [], self._normalizers)
         self._prefix_space: bool = spec["prefix_space"]
         stages = spec["stages"]
         self._stages: list[Cut]
@@ -199,18 +202,13 @@ class Route:
             if token is not None:
                 yield Part(token, part)
                 continue
-            for inner_token, inner in self._added.cut(self._normalized(part), True, parses):
+            for inner_token, inner in self._added.cut(normalized(self._normalizers, part), True, parses):
                 if inner_token is not None:
                     yield Part(inner_token, inner)
                     continue
                 start = inner if not self._prefix_space or inner.text.startswith(" ") else inner.prepended(" ")
                 for piece in self._pieces(start):
                     yield Part(None, piece)
-
-    def _normalized(self, text: Traced) -> Traced:
-        for normalizer in self._normalizers:
-            text = normalizer(text)
-        return text
 
     def _pieces(self, text: Traced) -> Iterable[Traced]:
         pieces: Iterable[Traced] = [text]
