@@ -33,6 +33,9 @@ impl AddedTokens {
         let (mut literals, mut normal_literals) = (Vec::new(), Vec::new());
         let mut of_literal: HashMap<String, String> = HashMap::new();
         for (token, number) in tokens.iter().zip(0u32..) {
+            if token.content.is_empty() {
+                return Err(Error::file("the added token \"\" is empty"));
+            }
             if !token.normalized {
                 literals.push((token.content.clone(), number));
                 continue;

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..errors import EncodingFileError, InvalidTextError
+from ..errors import InvalidTextError
 from .regexes import compile_regex
 from .stages import parse_ranges, split_matches
 from .tokenizers_tables import LOWER, NORMALIZED
@@ -50,7 +50,7 @@ def normalizer_of(spec: dict[str, Any]) -> Normalizer:
             return functools.partial(_replaced, pattern, spec["content"])
         case "Prepend":
             return lambda text, _: text.prepended(spec["text"])
-    raise EncodingFileError("damaged")
+    raise AssertionError("`spec.read` lets no other through")
 
 
 @functools.cache

@@ -9,7 +9,6 @@ PreTokenizer. Texts carry along which characters of the document each of their c
 
 import functools
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from ..errors import EncodingFileError, InvalidTextError
 from .messages import quote
 from .normalizers import WHITESPACE, Normalizer, normalized, normalizer_of, strip
 from .regexes import compile_regex
+from .spec import Spec
 from .stages import BYTE_TO_CHARACTER, SpecialTokens, parse_ranges, split_matches, split_pieces
 from .tokenizers_tables import NUMERIC, PUNCTUATION, WORD
 from .traced import Traced, document, joined
@@ -118,7 +118,7 @@ def _stage(spec: dict[str, Any]) -> Cut:
             return lambda text: [text if text.text.startswith(" ") else text.prepended(" ")]
         case "Bytes":
             return _spelled
-    raise EncodingFileError("damaged")
+    raise AssertionError("`spec.read` lets no other through")
 
 
 def _runs(text: str, members: frozenset[str]) -> list[tuple[int, bool]]:
@@ -181,13 +181,13 @@ class Part(NamedTuple):
 
 
 class Route:
-    """The way of a text; `spec` is what rust/route/spec.rs describes."""
+    """The way of a text."""
 
-    def __init__(self, spec: dict[str, Any], patterns: Sequence[re.Pattern[str]]) -> None:
-        self._normalizers = [normalizer_of(each) for each in spec["normalizers"]]
-        self._added = AddedTokens(spec["added"] or [], self._normalizers)
-        self._prefix_space: bool = spec["prefix_space"]
-        stages = spec["stages"]
+    def __init__(self, spec: Spec, patterns: Sequence[re.Pattern[str]]) -> None:
+        self._normalizers = [normalizer_of(each) for each in spec.normalizers]
+        self._added = AddedTokens(spec.added or [], self._normalizers)
+        self._prefix_space = spec.prefix_space
+        stages = spec.stages
         self._stages: list[Cut]
         if stages is None:
             self._stages = [lambda text: _slices(text, map(len, split_pieces(text.text, patterns)))]
@@ -217,10 +217,7 @@ class Route:
         return (piece for piece in pieces if piece.text)
 
 
-def route(spec: str, patterns: Sequence[re.Pattern[str]]) -> Route | None:
+def route(spec: Spec, patterns: Sequence[re.Pattern[str]]) -> Route | None:
     """The way that a spec says, or None if it is the usual one."""
-    content = json.loads(spec)
-    is_usual = content["added"] is None and content["stages"] is None
-    if is_usual and not content["normalizers"] and not content["prefix_space"]:
-        return None
-    return Route(content, patterns)
+    is_usual = spec.added is None and spec.stages is None and not spec.normalizers and not spec.prefix_space
+    return None if is_usual else Route(spec, patterns)
