@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import re
 from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, final
@@ -16,9 +15,9 @@ from .data import Parts
 from .gpt2_files import read_gpt2_files
 from .messages import quote
 from .recipes import RECIPES
-from .regexes import compile_regex
+from .regexes import compile_regex, named
 from .route import route
-from .stages import PATTERNS, Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
+from .stages import Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
 from .tiktoken_file import read_tiktoken_file
 
 if TYPE_CHECKING:
@@ -56,12 +55,7 @@ class Encoding:
     def __init__(self, parts: Parts, is_builtin: bool = False) -> None:
         """`parts` have a token for every byte, and ids in any order."""
         _, pattern, tokens, merges, special_tokens, whole_pieces, written_spec = parts
-        pattern = PATTERNS.get(pattern, pattern)
-        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", pattern):
-            raise EncodingFileError(
-                f"pattern {quote(pattern)} is no known name ({', '.join(PATTERNS)}), and as a regular expression it "
-                "would match only itself"
-            )
+        pattern = named(pattern)
         self._compiled_pattern = compile_regex(pattern)
         tokens = dict(sorted(tokens.items()))
         spec = None if written_spec is None else specs.read(written_spec)

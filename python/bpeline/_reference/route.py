@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..errors import EncodingFileError, InvalidTextError
 from .messages import quote
 from .normalizers import WHITESPACE, Normalizer, normalized, normalizer_of, strip
-from .regexes import compile_regex
+from .regexes import compile_regex, named
 from .spec import Spec
 from .stages import BYTE_TO_CHARACTER, SpecialTokens, parse_ranges, split_matches, split_pieces
 from .tokenizers_tables import NUMERIC, PUNCTUATION, WORD
@@ -102,7 +102,7 @@ Cut = Callable[[Traced], Iterable[Traced]]
 def _stage(spec: dict[str, Any]) -> Cut:
     match spec["type"]:
         case "Regex" if spec["behavior"] == "Isolated":
-            patterns = compile_regex(spec["regex"])
+            patterns = compile_regex(named(spec["regex"]))
             return lambda text: _slices(text, map(len, split_pieces(text.text, patterns)))
         case "Regex":
             (pattern,) = compile_regex(spec["regex"])
