@@ -180,6 +180,9 @@ class Methods(Trained, _Base):
         - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens. (Text that
           the pattern does not match is dropped by tiktoken, not by bpeline.)
 
+        What is loaded again gives the same ids, and is equal to this tokenizer, unless pairs were ranked and now token bytes
+        are ("tiktoken"), or the other way round ("tokenizer.json"): those are two encodings, with two fingerprints.
+
         A file that was there is replaced whole or not at all. Raises `EncodingFileError` for an encoding that the
         format cannot hold, and `ValueError` for another format.
 

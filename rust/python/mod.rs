@@ -1,7 +1,8 @@
 //! The module `bpeline._native`: the only part of the crate that knows Python.
 //!
-//! [`core`] has the methods that encode and decode, [`work`] what they have in common, [`encoding`] the
-//! data they work on, [`arrow`] what comes and goes through the Arrow C data interface, [`train`] makes new ones. The others turn Python's arguments into Rust's and back.
+//! [`core`] has the methods that encode and decode, [`work`] what they have in common for one text, [`batches`] for many,
+//! [`spans`] with the characters of each token; [`encoding`] is the data they work on, [`arrow`] what comes and goes through
+//! the Arrow C data interface, [`train`] makes new encodings. The others turn Python's arguments into Rust's and back.
 
 mod arrays;
 mod arrow;

@@ -268,7 +268,7 @@ class Encoding:
 
     @property
     def fingerprint(self) -> bytes:
-        """32 bytes that are equal for encodings that give equal ids: a SHA-256 of all but the name."""
+        """A SHA-256 of all but the name: encodings of equal fingerprints give equal ids."""
         if self._fingerprint is None:
             self._fingerprint = hashlib.sha256(encoding_data.nameless_body(self._parts)).digest()
         return self._fingerprint
