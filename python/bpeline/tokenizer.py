@@ -226,11 +226,11 @@ class Methods(Trained, _Base):
         >>> batch.tokens, batch.offsets
         (array([31373,   995, 31373], dtype=uint16), array([0, 2, 3]))
         """
-        from .token_batch import TokenBatch
-
         ragged = self._encode_ragged(
             texts, threads=threads, special=special, errors=errors, add_special_tokens=add_special_tokens
         )
+        from .token_batch import TokenBatch  # now that the backend has imported numpy, as only it can under Ctrl-C
+
         return TokenBatch(*ragged)
 
     def decoder(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> StreamDecoder:

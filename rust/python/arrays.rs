@@ -23,12 +23,17 @@ pub(super) fn import(py: Python<'_>) -> PyResult<()> {
     if IS_READY.load(Ordering::Acquire) {
         return Ok(());
     }
-    py.import("numpy")?;
-    // The crate panics if a signal handler raises while it looks for numpy's functions, at its first call. Handlers run on
-    // the main thread only.
-    let first_call = || Python::attach(|py| drop(PyArray1::from_vec(py, Vec::<u16>::new())));
+    // If a signal handler raises meanwhile, half an import of numpy cannot be mended in this process, and the crate panics at its
+    // first call, where it looks for numpy's functions. Handlers run on the main thread only: on this one when both are done.
+    let first_call = || {
+        Python::attach(|py| {
+            py.import("numpy")?;
+            drop(PyArray1::from_vec(py, Vec::<u16>::new()));
+            Ok::<_, PyErr>(())
+        })
+    };
     py.detach(|| thread::Builder::new().spawn(first_call).map(thread::JoinHandle::join))?
-        .map_err(|_| PyImportError::new_err("this version of numpy cannot be used"))?;
+        .map_err(|_| PyImportError::new_err("this version of numpy cannot be used"))??;
     IS_READY.store(true, Ordering::Release);
-    Ok(())
+    py.check_signals()
 }
