@@ -355,14 +355,7 @@ def main(arguments: list[str]) -> None:
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="compare", description="Compare bpeline with its peers.")
     parser.add_argument("encoders", nargs="*", help=f"which (all: {' '.join(ENCODERS)})")
-    parser.add_argument(
-        "--corpus",
-        type=corpus_option,
-        action="append",
-        default=[],
-        metavar="NAME=FILE",
-        help="texts, plain or .xz, parted by <|endoftext|>; for any number (default: from the standard library)",
-    )
+    add_corpus_option(parser)
     parser.add_argument("--encoding", default="gpt2", help="a name or file that bpeline loads (gpt2)")
     parser.add_argument("--mb", type=float, default=16, help="of each corpus at most (16)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="numbers of threads (1 2)")
@@ -378,6 +371,17 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         parser.error("--threads and --runs begin at 1, --rounds at 2, --mb above 0")
     options.encoders = options.encoders or list(ENCODERS)
     return options
+
+
+def add_corpus_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--corpus",
+        type=corpus_option,
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="texts, plain or .xz, parted by <|endoftext|>; for any number (default: from the standard library)",
+    )
 
 
 def corpus_option(text: str) -> tuple[str, Path]:

@@ -174,22 +174,28 @@ def all_threads(record: Record) -> list[int]:
     return sorted({row["threads"] for row in record["throughput"]})
 
 
-def whole(record: Record) -> str:
-    """The report of a record."""
+def circumstances(record: Record) -> str:
+    """When, where and on what a record was made, as a list."""
     corpora = (
         f"{name} ({each['bytes'] / 1e6:.1f} MB in {each['documents']:,} documents, SHA-256 {each['sha256'][:16]}…)"
         for name, each in record["corpora"].items()
     )
     versions = (f"{name} {version}" for name, version in record["versions"].items())
     return f"""\
-# Speed of {record.get("encoding", "gpt2").replace("gpt2", "GPT-2")}, {record["date"]}
-
 - commit {record["commit"]}{", and changes that were not committed" if record["dirty"] else ""}
 - {record["processor"]}, cores: {record["cores"]}; {record["system"]}; {record["python"]}
 - {", ".join(versions)}
 - texts: {"; ".join(corpora)}
 - `{record["command"]}`; all figures in [results.json](results.json)
+"""
 
+
+def whole(record: Record) -> str:
+    """The report of a record."""
+    return f"""\
+# Speed of {record.get("encoding", "gpt2").replace("gpt2", "GPT-2")}, {record["date"]}
+
+{circumstances(record)}
 ![Throughput by corpus and encoder](throughput.svg)
 
 {tables(record, all_threads(record))}"""

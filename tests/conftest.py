@@ -55,6 +55,23 @@ def Tokenizer(backend):
     return tokenizer_class(backend)
 
 
+@pytest.fixture
+def bp(tmp_path, monkeypatch):
+    """Runs a command in this process, in an empty folder; a `str` on stdin is UTF-8."""
+    testing = pytest.importorskip("typer.testing")
+    from bpeline.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments, stdin=b""):
+        return testing.CliRunner().invoke(app, list(map(str, arguments)), input=stdin, prog_name="bpeline")
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def gpt2(Tokenizer):
     """GPT-2 on one backend."""

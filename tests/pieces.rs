@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod splitting;
+
 use std::sync::LazyLock;
 
 use bpeline::error::Error;
@@ -10,6 +12,7 @@ use bpeline::pretokenize::scanner::{Classify, Scanner, Words};
 use bpeline::pretokenize::{Boundaries, GPT2_PATTERN, Pattern, regex::Engine};
 use fancy_regex::Regex;
 use proptest::prelude::*;
+use splitting::{by_engine, by_fancy_regex};
 
 /// Patterns whose pieces must be fancy-regex's own. All but the last end in `\s+(?!\S)|\s+` or alike.
 const PATTERNS: [&str; 5] = [
@@ -54,18 +57,6 @@ static COMPILED: LazyLock<Vec<(Regex, Pattern, Engine)>> = LazyLock::new(|| {
     let compile = |text| (Regex::new(text).unwrap(), Pattern::new(text).unwrap(), Engine::new(text).unwrap());
     PATTERNS.into_iter().map(compile).collect()
 });
-
-fn by_fancy_regex(regex: &Regex, text: &str) -> Vec<String> {
-    let (mut pieces, mut end) = (Vec::new(), 0);
-    for found in regex.find_iter(text).map(Result::unwrap).filter(|found| found.start() < found.end()) {
-        pieces.push(text[end..found.start()].to_owned());
-        pieces.push(found.as_str().to_owned());
-        end = found.end();
-    }
-    pieces.push(text[end..].to_owned());
-    pieces.retain(|piece| !piece.is_empty());
-    pieces
-}
 
 fn by_pattern(pattern: &Pattern, text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
@@ -112,14 +103,6 @@ fn by_characters(text: &str) -> Vec<String> {
         let end = Gpt2::RULES.piece_end(text, start);
         pieces.push(text[start..end].to_owned());
         start = end;
-    }
-    pieces
-}
-
-fn by_engine(engine: &Engine, text: &str) -> Vec<String> {
-    let (mut pieces, mut matches, mut boundaries) = (Vec::new(), engine.matches(text, 0), Boundaries::default());
-    while matches.next(&mut boundaries).unwrap() {
-        pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
     }
     pieces
 }

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod splitting;
+
 use std::sync::LazyLock;
 
 use bpeline::pretokenize::regex::Engine;
 use bpeline::pretokenize::regular::regular;
-use bpeline::pretokenize::{Boundaries, IN_TURN, names};
+use bpeline::pretokenize::{IN_TURN, names};
 use fancy_regex::Regex;
 use proptest::prelude::*;
+use splitting::{by_engine, by_fancy_regex};
 
 /// Patterns that nobody has given a scanner.
 const REGULAR: [&str; 14] = [
@@ -67,26 +70,6 @@ const PARTS: [&str; 19] = [
     "a", "b", "[ab]", "[^ab]", r"\p{L}", r"\p{N}", r"\s", r"\S", r"[\r\n]", r"[^\s\p{L}\p{N}]", " ", "'", r"\p{Lu}", r"\p{Ll}",
     r"[é漢\x{a0}]", ".", "(?:ab|b)", "(?i:k|'s)", "(?:a|bc?)",
 ];
-
-fn by_fancy_regex(regex: &Regex, text: &str) -> Vec<String> {
-    let (mut pieces, mut end) = (Vec::new(), 0);
-    for found in regex.find_iter(text).map(Result::unwrap).filter(|found| found.start() < found.end()) {
-        pieces.push(text[end..found.start()].to_owned());
-        pieces.push(found.as_str().to_owned());
-        end = found.end();
-    }
-    pieces.push(text[end..].to_owned());
-    pieces.retain(|piece| !piece.is_empty());
-    pieces
-}
-
-fn by_engine(engine: &Engine, text: &str) -> Vec<String> {
-    let (mut pieces, mut matches, mut boundaries) = (Vec::new(), engine.matches(text, 0), Boundaries::default());
-    while matches.next(&mut boundaries).unwrap() {
-        pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
-    }
-    pieces
-}
 
 static COMPILED: LazyLock<Vec<(Regex, Engine)>> = LazyLock::new(|| {
     let named = names::PATTERNS.into_iter().flat_map(|(_, text)| text.split(IN_TURN));

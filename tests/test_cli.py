@@ -9,31 +9,14 @@ import pytest
 
 pytest.importorskip("typer")
 
-from typer.testing import CliRunner
-
 import bpeline
 from bpeline.cli import report
-from bpeline.cli.app import app
 from tests.small import write_pair
 
 HELLO = "Hello, world\n"
 HELLO_IDS = [15496, 11, 995, 198]
 EOT_TEXT = "a<|endoftext|>"
 EOT_AS_TEXT = [64, 27, 91, 437, 1659, 5239, 91, 29]
-
-
-@pytest.fixture
-def bp(tmp_path, monkeypatch):
-    """Runs a command in an empty folder; a `str` on stdin is UTF-8."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*arguments, stdin=b""):
-        return CliRunner().invoke(app, list(map(str, arguments)), input=stdin, prog_name="bpeline")
-
-    return run
 
 
 @pytest.fixture

@@ -7,22 +7,14 @@ import pytest
 
 pytest.importorskip("typer")
 
-from typer.testing import CliRunner
-
 import bpeline
-from bpeline.cli.app import app
 
 TEXT = "low lower lowest\nnewest newer\n" * 40
 
 
-@pytest.fixture
-def bp(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture(autouse=True)
+def a_corpus(tmp_path):
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
-    return lambda *arguments: CliRunner().invoke(app, list(map(str, arguments)), prog_name="bpeline")
 
 
 def test_train(bp, tmp_path):

@@ -15,10 +15,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
 pytest.importorskip("typer")
 
-from typer.testing import CliRunner
-
 import bpeline
-from bpeline.cli.app import app
 from bpeline.cli.tokenize import Tokenizing, duration
 from bpeline.corpus.job import Progress
 from tests import corpus_reading as reading
@@ -27,19 +24,12 @@ EOT = 50256
 TEXTS = {"a.txt": "hello world", "b.txt": "", "c.jsonl": '{"text": "a row"}\n{"text": "<|endoftext|>"}\n'}
 
 
-@pytest.fixture
-def bp(tmp_path, monkeypatch):
-    """Runs a command in a folder with a corpus in `data`."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+@pytest.fixture(autouse=True)
+def a_corpus(tmp_path):
+    """In `data`."""
     (tmp_path / "data").mkdir()
     for name, text in TEXTS.items():
         (tmp_path / "data" / name).write_text(text)
-
-    def run(*arguments, stdin=b""):
-        return CliRunner().invoke(app, list(map(str, arguments)), input=stdin, prog_name="bpeline")
-
-    return run
 
 
 def wanted():

@@ -145,16 +145,6 @@ def test_buckets(lengths):
 
 
 class TestCommand:
-    @pytest.fixture
-    def bp(self, monkeypatch):
-        pytest.importorskip("typer")
-        from typer.testing import CliRunner
-
-        from bpeline.cli.app import app
-
-        monkeypatch.setenv("COLUMNS", "200")
-        return lambda *arguments: CliRunner().invoke(app, list(map(str, arguments)), prog_name="bpeline")
-
     def test_tables_and_documents(self, bp, made):
         result = bp("inspect", made(), "--first", 4)
         lines = [" ".join(line.split()) for line in result.stdout.splitlines()]

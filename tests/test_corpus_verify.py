@@ -470,16 +470,6 @@ def test_sums(documents, random, step):
 
 
 class TestCommand:
-    @pytest.fixture
-    def bp(self, monkeypatch):
-        pytest.importorskip("typer")
-        from typer.testing import CliRunner
-
-        from bpeline.cli.app import app
-
-        monkeypatch.setenv("COLUMNS", "300")
-        return lambda *arguments: CliRunner().invoke(app, list(map(str, arguments)), prog_name="bpeline")
-
     def test_intact(self, bp, made):
         result = bp("verify", made("npy"), "--all")
         lines = [" ".join(line.split()) for line in result.stderr.splitlines()]

@@ -30,8 +30,14 @@ SCRIPT = """
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
         "model": {"type": "BPE", "vocab": {character: id for id, character in enumerate(ALPHABET)}, "merges": []},
     }
-    encoding = NativeTokenizer._Encoding.from_tokenizer_json("many", "many", *tokenizer_json.read(json.dumps(many), "many"))
-    normalizing = NativeTokenizer(encoding)
+    flags = dict.fromkeys(("lstrip", "rstrip", "single_word", "special"), False)
+    long = {"added_tokens": [{"content": words, "id": 256, "normalized": True, **flags}]}
+
+    def load(file):
+        contents = tokenizer_json.read(json.dumps(file), "many")
+        return NativeTokenizer(NativeTokenizer._Encoding.from_tokenizer_json("many", "many", *contents))
+
+    normalizing = load(many)
     calls = {
         "batch": lambda threads: tok.count_batch([words] * 3_000, threads=threads),
         "lists": lambda threads: tok.encode_batch([words[:100_000]] * 60_000, threads=threads),
@@ -41,6 +47,7 @@ SCRIPT = """
         "train, counting": lambda threads: NativeTokenizer.train((words for _ in range(10**9)), 300, threads=threads),
         "train, merging": lambda threads: NativeTokenizer.train([letters], 200_000, threads=threads),
         "normalizers": lambda threads: normalizing.count(words),
+        "load": lambda threads: load(many | long),
     }
     print("ready", flush=True)
     try:
@@ -70,6 +77,7 @@ SCRIPT = """
         ("train, counting", 1),
         ("train, merging", 0),
         ("normalizers", 0),
+        ("load", 0),
     ],
 )
 def test_interrupt(native, call, threads):
@@ -87,3 +95,34 @@ def test_interrupt(native, call, threads):
         child.wait()
     assert output == "interrupted\n"
     assert child.returncode == 0
+
+
+FIRST_ARRAY = """
+import signal
+
+import numpy.lib
+from tests.backends import NativeTokenizer
+
+tok = NativeTokenizer.load("gpt2")
+
+
+class Interrupting(numpy.lib.NumpyVersion):
+    def __init__(self, version):
+        signal.raise_signal(signal.SIGINT)
+        super().__init__(version)
+
+
+numpy.lib.NumpyVersion = Interrupting
+try:
+    tok.encode_array("hello world")
+    print("not interrupted")
+except KeyboardInterrupt:
+    print(tok.encode_array("hello world").tolist())
+"""
+
+
+def test_interrupt_at_the_first_array(native):
+    """The crate `numpy` asks for the version then, and panics if that raises."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run([sys.executable, "-c", FIRST_ARRAY], env=env, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("[31373, 995]\n", "")

@@ -170,7 +170,7 @@ def test_threads_change_nothing(native, of_lines, threads):
 
 @pytest.mark.parametrize("block", [1 << 12, 100_003, 1 << 30])
 def test_files_are_cut_where_it_does_not_matter(native, of_lines, tmp_path, monkeypatch, block):
-    monkeypatch.setattr("bpeline.train.BLOCK", block)
+    monkeypatch.setattr("bpeline.learning.BLOCK", block)
     (tmp_path / "lines.txt").write_bytes("".join(LINES).encode())
     assert native.train([tmp_path / "lines.txt"], 700) == of_lines
 
@@ -191,7 +191,7 @@ def test_texts_and_files_mixed(Tokenizer, tmp_path):
 
 
 def test_a_file_without_known_cuts(Tokenizer, tmp_path, monkeypatch):
-    monkeypatch.setattr("bpeline.train.BLOCK", 7)
+    monkeypatch.setattr("bpeline.learning.BLOCK", 7)
     (tmp_path / "a.txt").write_text("abc abd\n" * 40, encoding="utf-8")
     from_file = train(Tokenizer, [tmp_path / "a.txt"], 270, pattern="[a-z]+ [a-z]+\n[a-z]+")
     assert from_file == train(Tokenizer, ["abc abd\n" * 40], 270, pattern="[a-z]+ [a-z]+\n[a-z]+")

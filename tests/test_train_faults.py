@@ -71,7 +71,7 @@ def test_text_that_is_not_unicode(Tokenizer, tmp_path, monkeypatch):
         Tokenizer.train(["a", tmp_path / "a.txt", "a\ud800"], 300)
     with pytest.raises(InvalidTextError, match=r"^document 1: invalid UTF-8: byte 0xff at offset 2$"):
         Tokenizer.train(["a", b"ab\xff"], 300)
-    monkeypatch.setattr("bpeline.train.BLOCK", 64)
+    monkeypatch.setattr("bpeline.learning.BLOCK", 64)
     path = tmp_path / "b.txt"
     path.write_bytes(b"word " * 100 + b"\xff" + b" word" * 100)
     with pytest.raises(InvalidTextError, match=f"^{re.escape(str(path))}: invalid UTF-8: byte 0xff at offset 500$"):

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benches import corpus, report
-from benches.compare import corpus_option, describe, say
+from benches.compare import add_corpus_option, describe, say
 from benches.corpus_tools import inputs, tables
 from benches.corpus_tools.inputs import FORMS
 from benches.corpus_tools.job import expect, measure
@@ -114,14 +114,7 @@ def main(arguments: list[str]) -> None:
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="corpus_tools", description="Compare bpeline tokenize with other tools.")
     parser.add_argument("tools", nargs="*", help=f"which (all: {', '.join(TOOLS)})")
-    parser.add_argument(
-        "--corpus",
-        type=corpus_option,
-        action="append",
-        default=[],
-        metavar="NAME=FILE",
-        help="texts, plain or .xz, parted by <|endoftext|>; for any number (default: from the standard library)",
-    )
+    add_corpus_option(parser)
     parser.add_argument("--mb", type=float, default=48, help="of each corpus at most (48)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="threads or processes (1 2)")
     parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS), help="what the files are (all)")

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from benches.corpus_tools.tools import TOOLS
-from benches.report import Record, Row, number, table
+from benches.report import Record, Row, circumstances, number, table
 
 HEADS = {"text": "text", "jsonl": "JSONL", "jsonl.zst": "JSONL.zst", "parquet": "Parquet"}
 KEYS = ("whole", "inside", "cpu", "memory")
@@ -114,21 +114,11 @@ def tables(record: Record) -> str:
 
 def whole(record: Record) -> str:
     """The report of a record."""
-    corpora = (
-        f"{name} ({each['bytes'] / 1e6:.1f} MB in {each['documents']:,} documents, SHA-256 {each['sha256'][:16]}…)"
-        for name, each in record["corpora"].items()
-    )
-    versions = (f"{name} {version}" for name, version in record["versions"].items())
     used = [tool for tool in TOOLS if any(row["tool"] == tool for row in record["jobs"])]
     return f"""\
 # From files to ids with GPT-2, {record["date"]}
 
-- commit {record["commit"]}{", and changes that were not committed" if record["dirty"] else ""}
-- {record["processor"]}, cores: {record["cores"]}; {record["system"]}; {record["python"]}
-- {", ".join(versions)}
-- texts: {"; ".join(corpora)}
-- `{record["command"]}`; all figures in [results.json](results.json)
-
+{circumstances(record)}
 Every tool goes from the same files to files of the same ids, `u16` with end-of-text after each document, in a new process, without the
 network. Each corpus is one file: text parted by `<|endoftext|>`, JSONL, the same packed by zstd, Parquet (Snappy, 1,000 rows a group).
 

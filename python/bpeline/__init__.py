@@ -8,10 +8,11 @@
 'hello world'
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import errors
 from ._backend import ArrowTokens, backend
+from ._lazy import lazy
 from .errors import (
     ArrowError,
     BpelineError,
@@ -24,25 +25,30 @@ from .errors import (
     UnknownModelError,
 )
 from .streaming import StreamDecoder
-from .token_batch import TokenBatch
 from .tokenizer import Tokenizer, encoding_for_model, encodings
 from .train import TrainingProgress
 
 if TYPE_CHECKING:
+    from . import compat as compat
+    from . import corpus as corpus
+    from . import data as data
+    from . import integrations as integrations
+    from . import teaching as teaching
     from .corpus import inspect_corpus, tokenize_corpus, verify_corpus
+    from .token_batch import TokenBatch
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            **{module: module for module in ("compat", "corpus", "data", "integrations", "teaching")},
+            **dict.fromkeys(("inspect_corpus", "tokenize_corpus", "verify_corpus"), "corpus"),
+            "TokenBatch": "token_batch",
+        },
+    )
 
 __version__ = "0.1.0"
 
 load = Tokenizer.load
-
-
-def __getattr__(name: str) -> Any:
-    """The calls of `bpeline.corpus`, which brings in much that others do without."""
-    if name in ("inspect_corpus", "tokenize_corpus", "verify_corpus"):
-        from . import corpus
-
-        return getattr(corpus, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [

@@ -16,8 +16,6 @@ elif _wanted == "reference":
 
     _backend = "reference"
 else:
-    import numpy  # noqa: F401  # the native module panics if Ctrl-C ends an import of its own
-
     try:
         from ._native import ArrowTokens, Core, Encoding, PieceCounts, are_utf8, json_texts, separate, start_writing
     except ImportError as error:

@@ -3,17 +3,16 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from typing_extensions import Buffer
 
 Text: TypeAlias = "str | Buffer"
 Special: TypeAlias = Literal["parse", "text", "error"] | Iterable[str]
 Errors: TypeAlias = Literal["strict", "replace"]
 Ids: TypeAlias = "Iterable[int] | Buffer"
-TokenArray: TypeAlias = NDArray[np.uint16] | NDArray[np.uint32]
+TokenArray: TypeAlias = "NDArray[np.uint16] | NDArray[np.uint32]"
 
 
 class ArrowArray(Protocol):

@@ -1,6 +1,6 @@
 """Which encoding a model of OpenAI's was made with, by the model's name: as in model.py of tiktoken 0.14."""
 
-from ._reference.builtin import RECIPES
+from ._reference.recipes import RECIPES
 from .errors import UnknownModelError
 
 _NAMES = {

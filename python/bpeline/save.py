@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["gpt2", "tokenizer.json", "tiktoken"]
 
 
-def save(encoding: "Encoding", folder: Path, format: Format) -> list[Path]:
+def save(encoding: "Encoding", folder: str | os.PathLike[str], format: Format) -> list[Path]:
     """Writes the files of a format; see `Tokenizer.save`."""
+    folder = Path(folder)
     if format in ("gpt2", "tiktoken") and (encoding.spec or (encoding.whole_pieces and encoding.merges() is not None)):
         _refuse(encoding, format, 'it does more than special tokens and one pattern; save it as "tokenizer.json"')
     match format:

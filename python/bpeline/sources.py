@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, 
 from . import tokenizer_json
 from ._backend import Encoding
 from ._reference import files
-from ._reference.builtin import RECIPES
+from ._reference.recipes import RECIPES
 from .errors import EncodingFileError
 from .tekken import read_tekken
 

@@ -3,25 +3,26 @@
 import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from . import models, sources
+from . import models
 from ._backend import Core, Encoding, PieceCounts
-from ._reference.builtin import RECIPES
+from ._reference.recipes import RECIPES
 from ._types import Errors, Special, Text
-from .save import Format, save
-from .sources import LiveTokenizer
 from .streaming import StreamDecoder
-from .token_batch import TokenBatch
 from .train import Trained
 
+# What only some calls need is imported there: `import bpeline` and `load("gpt2")` take a few milliseconds.
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Self
 
     from typing_extensions import Buffer
 
+    from .save import Format
     from .show import Shown
+    from .sources import LiveTokenizer
+    from .token_batch import TokenBatch
 
     _Base = Core  # that the concrete class inherits
 else:
@@ -96,15 +97,17 @@ class Methods(Trained, _Base):
         >>> bpeline.load("gpt2").vocab_size
         50257
         """
-        if sources.is_live(source):
-            return cls(sources.read_live(cls._Encoding, source), cache_bytes=cache_bytes)
-        if merges is None and source in RECIPES:
+        if merges is None and isinstance(source, str) and source in RECIPES:
             if pattern is not None or special_tokens is not None:
                 raise ValueError(
                     f'the built-in encoding "{source}" has its own pattern and special tokens; '
                     f'to add special tokens use load("{source}").extend({{...}})'
                 )
-            return cls(_interned(cls._Encoding.builtin, str(source)), cache_bytes=cache_bytes)
+            return cls(_interned(cls._Encoding.builtin, source), cache_bytes=cache_bytes)
+        from . import sources
+
+        if sources.is_live(source):
+            return cls(sources.read_live(cls._Encoding, source), cache_bytes=cache_bytes)
         encoding = sources.read(cls._Encoding, source, merges, pattern, special_tokens)
         return cls(encoding, cache_bytes=cache_bytes)
 
@@ -166,7 +169,7 @@ class Methods(Trained, _Base):
         """
         return self.encoding.to_bytes()
 
-    def save(self, folder: str | os.PathLike[str], format: Format = "gpt2") -> list[Path]:
+    def save(self, folder: str | os.PathLike[str], format: "Format" = "gpt2") -> "list[Path]":
         """Writes files that other tools read, and returns their paths. The folder is made if it is not there.
 
         - "gpt2": vocab.json and merges.txt, and a bpeline.json if the pattern or the special tokens are not GPT-2's.
@@ -177,6 +180,9 @@ class Methods(Trained, _Base):
         - "tiktoken": NAME.tiktoken with the ranks, and a bpeline.json with the pattern and the special tokens. (Text that
           the pattern does not match is dropped by tiktoken, not by bpeline.)
 
+        What is loaded again gives the same ids, and is equal to this tokenizer, unless pairs were ranked and now token bytes
+        are ("tiktoken"), or the other way round ("tokenizer.json"): those are two encodings, with two fingerprints.
+
         A file that was there is replaced whole or not at all. Raises `EncodingFileError` for an encoding that the
         format cannot hold, and `ValueError` for another format.
 
@@ -185,7 +191,9 @@ class Methods(Trained, _Base):
         ...     [path.name for path in bpeline.load("gpt2").save(folder)]
         ['vocab.json', 'merges.txt']
         """
-        return save(self.encoding, Path(folder), format)
+        from .save import save
+
+        return save(self.encoding, folder, format)
 
     def __reduce__(self) -> tuple[Any, ...]:
         encoding = self.encoding
@@ -208,7 +216,7 @@ class Methods(Trained, _Base):
         special: Special = "parse",
         errors: Errors = "strict",
         add_special_tokens: bool = False,
-    ) -> TokenBatch:
+    ) -> "TokenBatch":
         """The token ids of all texts in one flat array, with where each begins: the form for many texts.
 
         Options and errors as those of `encode_batch`.
@@ -221,6 +229,8 @@ class Methods(Trained, _Base):
         ragged = self._encode_ragged(
             texts, threads=threads, special=special, errors=errors, add_special_tokens=add_special_tokens
         )
+        from .token_batch import TokenBatch  # now that the backend has imported numpy, as only it can under Ctrl-C
+
         return TokenBatch(*ragged)
 
     def decoder(self, *, errors: str = "replace", skip_special_tokens: bool = False) -> StreamDecoder:
@@ -318,6 +328,8 @@ class Methods(Trained, _Base):
         >>> bpeline.load("gpt2").pattern.split("|")[-1]
         '\\\\s+'
         """
+        from . import sources
+
         return sources.pre_tokenizer(self.encoding) or self.encoding.pattern
 
     @property

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Beyond, Encoding, Parts, Rules, TokenId, Tokens};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 
 const MAGIC: &[u8] = b"bpeline encoding 1\n";
 
@@ -81,14 +82,14 @@ fn put_block(body: &mut Vec<u8>, block: &[u8]) {
     body.extend_from_slice(block);
 }
 
-pub fn from_bytes(data: &[u8]) -> Result<Encoding> {
+pub fn from_bytes(data: &[u8], interrupt: &dyn Interrupt) -> Result<Encoding> {
     let Some(rest) = data.strip_prefix(MAGIC) else {
         return Err(Error::file(format!("{SOURCE}: expected it to start with \"bpeline encoding 1\"")));
     };
     match rest.split_first_chunk::<32>() {
         Some((checksum, body)) if Sha256::digest(body).as_slice() == checksum => {
             let (parts, beyond) = read_parts(body).ok_or_else(|| Error::file(format!("{SOURCE}: damaged")))?;
-            Encoding::with_more(SOURCE, parts, beyond).map_err(|error| match error {
+            Encoding::with_more(SOURCE, parts, beyond, interrupt).map_err(|error| match error {
                 Error::EncodingFile(message) if !message.starts_with(SOURCE) => {
                     Error::file(format!("{SOURCE}: {message}"))
                 }

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 use hashbrown::{HashMap, HashSet};
 
 use crate::error::{Error, Result, quote, show_bytes};
-use crate::interrupt::Never;
+use crate::interrupt::{Interrupt, Never};
 use crate::merge::Merger;
 use crate::pair_table::{MOST_SYMBOLS, PairTable};
 use crate::pretokenize::Pattern;
@@ -116,21 +116,27 @@ pub struct Encoding {
 impl Encoding {
     /// `source` begins the message of an error.
     pub fn new(source: &str, parts: Parts) -> Result<Self> {
-        Encoding::build(source, parts, None, Beyond::default())
+        Encoding::build(source, parts, None, Beyond::default(), &Never)
     }
 
     /// An encoding of which there is more to say than its parts.
-    pub fn with_more(source: &str, parts: Parts, beyond: Beyond) -> Result<Self> {
-        Encoding::build(source, parts, None, beyond)
+    pub fn with_more(source: &str, parts: Parts, beyond: Beyond, interrupt: &dyn Interrupt) -> Result<Self> {
+        Encoding::build(source, parts, None, beyond, interrupt)
     }
 
     /// From a source that has seen that no two tokens have the same bytes, and knows all rules: where token bytes are
     /// ranked, the one that makes each token of more than one byte, by the tokens' ranks.
     fn with_rules(source: &str, parts: Parts, rules: Vec<Rule>) -> Result<Self> {
-        Encoding::build(source, parts, Some(rules), Beyond::default())
+        Encoding::build(source, parts, Some(rules), Beyond::default(), &Never)
     }
 
-    fn build(source: &str, parts: Parts, known: Option<Vec<Rule>>, beyond: Beyond) -> Result<Self> {
+    fn build(
+        source: &str,
+        parts: Parts,
+        known: Option<Vec<Rule>>,
+        beyond: Beyond,
+        interrupt: &dyn Interrupt,
+    ) -> Result<Self> {
         let Parts { name, pattern, tokens, rules, special_tokens } = parts;
         let pattern = Pattern::new(&pattern)?;
         let special_tokens = SpecialTokens::new(special_tokens)?;
@@ -166,7 +172,7 @@ impl Encoding {
         };
         let bytes_of = |id| vocabulary.ordinary_bytes(id).unwrap_or_default().into();
         let unmade = unmade.into_iter().map(|id| (bytes_of(id), id)).collect();
-        let route = spec.as_ref().map(Route::new).transpose()?.flatten().map(Box::new);
+        let route = spec.as_ref().map(|spec| Route::new(spec, interrupt)).transpose()?.flatten().map(Box::new);
         let around = spec.and_then(|spec| spec.around);
         let fingerprint = OnceLock::new();
         let is_builtin = false;
@@ -189,7 +195,7 @@ impl Encoding {
     }
 
     /// The same encoding with more special tokens, of new ids; one given again must keep its id.
-    pub fn extend(&self, special_tokens: &[(String, TokenId)]) -> Result<Self> {
+    pub fn extend(&self, special_tokens: &[(String, TokenId)], interrupt: &dyn Interrupt) -> Result<Self> {
         let mut all = self.special_tokens.to_vec();
         let mut owners: HashMap<TokenId, String> =
             all.iter().rev().map(|(literal, id)| (*id, literal.clone())).collect();
@@ -214,7 +220,7 @@ impl Encoding {
         let new = &all[self.special_tokens.len()..];
         let spec = self.beyond.spec.as_ref().map(|spec| spec::extended(spec, new)).transpose()?;
         let beyond = Beyond { spec, whole_pieces: self.beyond.whole_pieces };
-        Encoding::with_more("extend", Parts { special_tokens: all, ..self.parts() }, beyond)
+        Encoding::with_more("extend", Parts { special_tokens: all, ..self.parts() }, beyond, interrupt)
     }
 
     /// What this encoding was made from.

@@ -8,8 +8,10 @@ use hashbrown::HashMap;
 use super::{Beyond, Encoding, Parts, Rules, TokenId, Tokens};
 use crate::byte_map;
 use crate::error::{Error, Result, quote};
+use crate::interrupt::Interrupt;
 
 /// `vocabulary` and `merges` are spelled as in the file; `source` begins the message of an error.
+#[expect(clippy::too_many_arguments)]
 pub fn load(
     source: &str,
     name: String,
@@ -18,6 +20,7 @@ pub fn load(
     merges: &[(&str, &str)],
     special_tokens: Vec<(String, TokenId)>,
     beyond: Beyond,
+    interrupt: &dyn Interrupt,
 ) -> Result<Encoding> {
     let mut tokens = Tokens::with_capacity(vocabulary.len(), vocabulary.iter().map(|(token, _)| token.len()).sum());
     let mut ids = HashMap::with_capacity(vocabulary.len());
@@ -54,5 +57,5 @@ pub fn load(
         pairs = pairs.into_iter().enumerate().filter(|(at, pair)| last[pair] == *at).map(|(_, pair)| pair).collect();
     }
     let parts = Parts { name, pattern, tokens: tokens.sorted(), rules: Rules::Pairs(pairs), special_tokens };
-    Encoding::with_more(source, parts, beyond)
+    Encoding::with_more(source, parts, beyond, interrupt)
 }

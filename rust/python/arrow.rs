@@ -10,11 +10,13 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
+use super::arrays;
+use super::batches::Documents;
 use super::core::Core;
 use super::options::{self, Whole};
 use super::signals::Signals;
 use super::texts::Source;
-use super::work::{Documents, Options};
+use super::work::Options;
 use crate::arrow::lists::{Lists, Part};
 use crate::arrow::text::{Column, Texts};
 use crate::arrow::{Array, Schema, Stream};
@@ -48,6 +50,7 @@ pub struct ArrowTokens {
 impl ArrowTokens {
     #[new]
     fn new(tokens: &Bound<'_, PyAny>, offsets: &Bound<'_, PyAny>) -> PyResult<Self> {
+        arrays::import(tokens.py())?;
         let Ok(typed) = offsets.cast::<PyArray1<i64>>() else {
             let kind = kind(offsets)?;
             return Err(PyTypeError::new_err(format!("offsets must be a 1-D int64 array, not {kind}")));

@@ -8,18 +8,31 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
+use super::arrays::{Ragged, array};
 use super::arrow::ArrowTokens;
 use super::encoding::Encoding;
-use super::end_of_text::{EndOfText, Place, Side};
-use super::options::{self, OnInvalid, SpecialChoice, Whole};
+use super::end_of_text::{EndOfText, Side};
+use super::options::{OnInvalid, SpecialChoice, Whole};
+use super::spans::Spans;
 use super::strings::string;
-use super::work::{Cut, Documents, Ragged, Spans, array};
-use crate::batch::{CHUNK_BYTES, last_cut};
+use crate::batch::last_cut;
 use crate::decode::Decoder;
-use crate::encode::{Encoder, Session};
-use crate::interrupt::Interrupt;
+use crate::encode::Encoder;
 use crate::sink::Count;
 use crate::truncate;
+
+/// Runs `$work`, in which `$type` is `u16` where every id fits, else `u32`.
+macro_rules! by_width {
+    ($core:ident, $type:ident => $work:expr) => {
+        if $core.is_narrow() {
+            type $type = u16;
+            $work
+        } else {
+            type $type = u32;
+            $work
+        }
+    };
+}
 
 /// Encoder and decoder over one encoding. Immutable to its users; safe to share between threads.
 #[pyclass(frozen, subclass, module = "bpeline._native")]
@@ -85,11 +98,7 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        if self.is_narrow() {
-            self.list(py, &self.ids::<u16>(py, text, &options)?)
-        } else {
-            self.list(py, &self.ids::<u32>(py, text, &options)?)
-        }
+        by_width!(self, T => self.list(py, &self.ids::<T>(py, text, &options)?))
     }
 
     /// The token ids as a 1-D array: `uint16` if every id of the encoding fits, else `uint32`. Errors as `encode`.
@@ -108,11 +117,7 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        if self.is_narrow() {
-            Ok(array(py, self.ids::<u16>(py, text, &options)?))
-        } else {
-            Ok(array(py, self.ids::<u32>(py, text, &options)?))
-        }
+        by_width!(self, T => Ok(array(py, self.ids::<T>(py, text, &options)?)?.into_any()))
     }
 
     /// The token ids of each text, in order.
@@ -136,11 +141,7 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        if self.is_narrow() {
-            self.lists_of::<u16>(py, texts, threads, &options)
-        } else {
-            self.lists_of::<u32>(py, texts, threads, &options)
-        }
+        by_width!(self, T => self.lists_of::<T>(py, texts, threads, &options))
     }
 
     /// A byte near the end of a text, of which more is to come, up to which its ids are settled; 0 if none is found.
@@ -165,11 +166,7 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Ragged<'py>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        if self.is_narrow() {
-            self.ragged::<u16>(py, texts, threads, &options)
-        } else {
-            self.ragged::<u32>(py, texts, threads, &options)
-        }
+        by_width!(self, T => self.ragged::<T>(py, texts, threads, &options))
     }
 
     /// The token ids of each text of an Arrow array or stream, as Arrow lists of `uint16` or `uint32`.
@@ -199,11 +196,7 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<ArrowTokens> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        if self.is_narrow() {
-            self.arrow::<u16>(array, threads, &options)
-        } else {
-            self.arrow::<u32>(array, threads, &options)
-        }
+        by_width!(self, T => self.arrow::<T>(array, threads, &options))
     }
 
     /// What `encode_arrow` gives, with the id `end_of_text` before ("prepend") or after ("append") the ids of each document.
@@ -227,11 +220,7 @@ impl Core {
         let mut options = self.options(&special, OnInvalid::Strict, false)?;
         let place = if place == "prepend" { Side::Before } else { Side::After };
         options.end_of_text = Some(EndOfText { id: end_of_text, place, if_empty, is_begun: begun, is_open: open });
-        if self.is_narrow() {
-            self.arrow::<u16>(array, threads, &options)
-        } else {
-            self.arrow::<u32>(array, threads, &options)
-        }
+        by_width!(self, T => self.arrow::<T>(array, threads, &options))
     }
 
     /// The token ids, and which characters each covers: an `(n, 2)` int64 array of [start, end) in characters.
@@ -278,23 +267,7 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Vec<Spans<'py>>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
-        let threads = threads.of_batch(documents.bytes());
-        let each =
-            |spans: &mut Vec<_>, session: &mut Session, text: Option<&str>, _: Place, interrupt: &dyn Interrupt| {
-                spans.push(self.with_spans(session, text.unwrap_or_default(), &options, interrupt)?);
-                Ok(())
-            };
-        let mut all = Vec::new();
-        self.on_batch(py, &documents, threads, &options, (Cut::Between, CHUNK_BYTES), each, |ready, _| {
-            all.extend(ready.into_iter().flat_map(|(_, spans)| spans));
-            Ok(())
-        })?;
-        let python_spans = |spans| {
-            py.check_signals()?;
-            self.python_spans(py, spans)
-        };
-        all.into_iter().map(python_spans).collect()
+        self.batch_with_spans(py, texts, threads, &options)
     }
 
     /// How many tokens a text has: the length of what `encode` gives. Errors as `encode`.
@@ -332,26 +305,7 @@ impl Core {
         add_special_tokens: bool,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let options = self.options(&special, errors, add_special_tokens)?;
-        let (threads, documents) = (options::threads(threads)?, Documents::new(texts)?);
-        let threads = threads.of_batch(documents.bytes());
-        let each =
-            |counts: &mut Vec<i64>, session: &mut Session, text: Option<&str>, _: Place, interrupt: &dyn Interrupt| {
-                let mut count = Count::default();
-                options.encode(session, text.unwrap_or_default(), &mut count, interrupt)?;
-                counts.push(count.0 as i64);
-                Ok(())
-            };
-        let mut all: Vec<i64> = Vec::new();
-        self.on_batch(py, &documents, threads, &options, (Cut::Inside, usize::MAX), each, |ready, _| {
-            for (chunk, mut counts) in ready {
-                if chunk.from > 0 {
-                    counts[0] += all.pop().unwrap_or(0);
-                }
-                all.extend(counts);
-            }
-            Ok(())
-        })?;
-        Ok(PyArray1::from_vec(py, all))
+        array(py, self.counts(py, texts, threads, &options)?)
     }
 
     /// The longest prefix that encodes to at most `max_tokens` tokens.

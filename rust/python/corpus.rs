@@ -6,10 +6,11 @@ use std::fmt;
 use memchr::{memchr, memmem};
 use numpy::PyArray1;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor};
 
+use super::arrays;
 use super::arrow::Input;
 
 /// Texts one after another: their bytes, and where each begins and the last ends.
@@ -36,6 +37,10 @@ pub fn separate<'py>(
     if memory.readonly() || !memory.is_c_contiguous() {
         return Err(PyBufferError::new_err("memory must be contiguous and writable"));
     }
+    if separator.is_empty() {
+        return Err(PyValueError::new_err("empty separator"));
+    }
+    arrays::import(py)?;
     // SAFETY: it is so large, and the caller's to write to; whoever else reads it meanwhile sees bytes.
     let bytes = unsafe { std::slice::from_raw_parts_mut(memory.buf_ptr().cast::<u8>(), memory.len_bytes()) };
     let (offsets, used) = py.detach(|| move_together(bytes, separator, is_last));
@@ -72,6 +77,7 @@ pub fn json_texts<'py>(py: Python<'py>, block: PyBuffer<u8>, field: &str) -> PyR
     if !block.is_c_contiguous() {
         return Err(PyBufferError::new_err("block must be contiguous"));
     }
+    arrays::import(py)?;
     // SAFETY: it is so large, and nobody writes to it meanwhile.
     let bytes = unsafe { std::slice::from_raw_parts(block.buf_ptr().cast::<u8>(), block.len_bytes()) };
     let found = py.detach(|| fields(bytes, field));

@@ -166,12 +166,13 @@ impl Encoding {
             .iter()
             .map(|(token, id)| Ok::<_, PyErr>((token.extract()?, id.extract()?)))
             .collect::<PyResult<_>>()?;
-        wrap(py.detach(|| {
+        let inner = Signals::detached(py, |signals| {
             let vocabulary: Vec<(&str, TokenId)> = vocabulary.iter().map(|(token, id)| (&**token, *id)).collect();
             let merges: Vec<(&str, &str)> = merges.iter().map(|(left, right)| (&**left, &**right)).collect();
             let beyond = Beyond { whole_pieces, spec };
-            tokenizer_json::load(source, name, pattern, &vocabulary, &merges, special_tokens, beyond)
-        }))
+            tokenizer_json::load(source, name, pattern, &vocabulary, &merges, special_tokens, beyond, signals)
+        })?;
+        Ok(Encoding { inner: inner.into() })
     }
 
     /// What `to_bytes` gave.
@@ -184,7 +185,8 @@ impl Encoding {
                 Err(_) => Err(PyTypeError::new_err(format!("data must be bytes-like, not {kind}"))),
             }
         })?;
-        wrap(py.detach(|| self::data::from_bytes(&data)))
+        let inner = Signals::detached(py, |signals| self::data::from_bytes(&data, signals))?;
+        Ok(Encoding { inner: inner.into() })
     }
 
     /// The encoding as one block of bytes, the same from either backend.
@@ -193,9 +195,10 @@ impl Encoding {
     }
 
     /// The same encoding with more special tokens.
-    fn extend(&self, special_tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn extend(&self, py: Python<'_>, special_tokens: &Bound<'_, PyAny>) -> PyResult<Self> {
         let more = self::special_tokens(Some(special_tokens))?.unwrap_or_default();
-        wrap(self.inner.extend(&more))
+        let inner = Signals::detached(py, |signals| self.inner.extend(&more, signals))?;
+        Ok(Encoding { inner: inner.into() })
     }
 
     #[getter]

@@ -1,10 +1,12 @@
 //! The module `bpeline._native`: the only part of the crate that knows Python.
 //!
-//! [`core`] has the methods that encode and decode, [`work`] what they have in common, [`encoding`] the
-//! data they work on, [`arrow`] what comes and goes through the Arrow C data interface, [`train`] makes new ones, [`corpus`] helps
-//! the corpus job. The others turn Python's arguments into Rust's and back.
+//! [`core`] has the methods that encode and decode, [`work`] what they have in common for one text, [`batches`] for many,
+//! [`spans`] with the characters of each token; [`encoding`] is the data they work on, [`arrow`] what comes and goes through
+//! the Arrow C data interface, [`train`] makes new encodings, [`corpus`] helps the corpus job. The others turn Python's arguments into Rust's and back.
 
+mod arrays;
 mod arrow;
+mod batches;
 mod core;
 mod corpus;
 mod encoding;
@@ -14,6 +16,7 @@ mod ids;
 mod lists;
 mod options;
 mod signals;
+mod spans;
 mod strings;
 mod texts;
 mod train;
@@ -23,8 +26,6 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
-    use pyo3::prelude::*;
-
     #[pymodule_export]
     use super::arrow::ArrowTokens;
     #[pymodule_export]
@@ -35,11 +36,4 @@ mod _native {
     use super::encoding::Encoding;
     #[pymodule_export]
     use super::train::PieceCounts;
-
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // The numpy crate imports numpy at the first array, and panics if a signal handler raises there.
-        numpy::PyArray1::from_vec(module.py(), Vec::<u16>::new());
-        Ok(())
-    }
 }

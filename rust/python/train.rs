@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
+use super::batches::Documents;
 use super::encoding::Encoding;
 use super::options::{self, OnInvalid, Whole};
 use super::signals::Signals;
 use super::texts::Source;
-use super::work::Documents;
 use crate::batch::{self, CHUNK_BYTES, Chunk, map_chunks, safe_cut};
 use crate::interrupt::Interrupt;
 use crate::special::Special;

@@ -8,7 +8,7 @@
 use hashbrown::HashMap;
 use std::ops::Range;
 
-use super::normalize::Normalizer;
+use super::normalize::{Normalizer, normalized};
 use super::spec;
 use super::traced::Traced;
 use super::unicode::is_word;
@@ -29,19 +29,23 @@ pub struct Part<'a> {
 }
 
 impl AddedTokens {
-    pub fn new(tokens: Vec<spec::Added>, normalizers: &[Normalizer]) -> Result<Self> {
+    pub fn new(tokens: Vec<spec::Added>, normalizers: &[Normalizer], interrupt: &dyn Interrupt) -> Result<Self> {
         let (mut literals, mut normal_literals) = (Vec::new(), Vec::new());
         let mut of_literal: HashMap<String, String> = HashMap::new();
         for (token, number) in tokens.iter().zip(0u32..) {
+            if token.content.is_empty() {
+                return Err(Error::file("the added token \"\" is empty"));
+            }
             if !token.normalized {
                 literals.push((token.content.clone(), number));
                 continue;
             }
-            let mut literal = Traced::untraced(&token.content);
-            for normalizer in normalizers {
-                literal = normalizer.apply(literal)?;
-            }
             let content = quote(&token.content);
+            let literal = normalized(normalizers, Traced::untraced(&token.content), interrupt);
+            let literal = literal.map_err(|error| match error {
+                Error::InvalidText(fault) => Error::file(format!("the added token {content}: {fault}")),
+                error => error,
+            })?;
             if literal.text.is_empty() {
                 return Err(Error::file(format!("the normalizer leaves nothing of the added token {content}")));
             }

@@ -25,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::sink::{Ends, Sink};
 use crate::special::Special;
 use added::AddedTokens;
-use normalize::Normalizer;
+use normalize::{Normalizer, normalized};
 use spec::Spec;
 use stages::Stage;
 use traced::{Origin, Traced};
@@ -49,13 +49,13 @@ pub struct TracedToken {
 
 impl Route {
     /// `None` if a text's way is the usual one.
-    pub fn new(spec: &Spec) -> Result<Option<Self>> {
+    pub fn new(spec: &Spec, interrupt: &dyn Interrupt) -> Result<Option<Self>> {
         let Spec { added, normalizers, prefix_space, stages, .. } = spec;
         if added.is_none() && normalizers.is_empty() && !prefix_space && stages.is_none() {
             return Ok(None);
         }
         let normalizers = normalizers.iter().map(Normalizer::new).collect::<Result<Vec<_>>>()?;
-        let added = AddedTokens::new(added.clone().unwrap_or_default(), &normalizers)?;
+        let added = AddedTokens::new(added.clone().unwrap_or_default(), &normalizers, interrupt)?;
         let stages = stages.as_ref().map(|stages| stages.iter().map(Stage::new).collect::<Result<_>>()).transpose()?;
         Ok(Some(Route { added, normalizers, prefix_space: *prefix_space, stages }))
     }
@@ -189,12 +189,7 @@ impl Route {
         interrupt: &dyn Interrupt,
         visit: &mut dyn FnMut(Visit) -> Result<()>,
     ) -> Result<()> {
-        let mut normal = part;
-        for normalizer in &self.normalizers {
-            // Each may make the text many times longer.
-            interrupt.check()?;
-            normal = normalizer.apply(normal)?;
-        }
+        let normal = normalized(&self.normalizers, part, interrupt)?;
         for part in self.added.cut_normalized(&normal.text, special)? {
             let slice = normal.slice(part.range);
             match part.token {

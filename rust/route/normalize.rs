@@ -1,7 +1,8 @@
 //! Normalizers: what a file changes in a text before it is cut into pieces.
 //!
 //! The four Unicode forms come from `unicode-normalization-alignments`, the crate (and so the Unicode version, 9) of
-//! Hugging Face tokenizers; lower-casing goes character by character, as there. All are linear in the text.
+//! Hugging Face tokenizers; lower-casing goes character by character, as there. All are linear in the text and in what
+//! they make of it, which is bounded: forty `Replace` in a row that each double a text would fill any memory.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -16,7 +17,8 @@ use super::spec;
 use super::stages::{compile, find};
 use super::traced::Traced;
 use super::unicode::push_lower;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 
 pub enum Normalizer {
     Form(Form),
@@ -32,6 +34,22 @@ pub enum Form {
     Nfd,
     Nfkc,
     Nfkd,
+}
+
+/// What normalizers make of a text, one after the other.
+pub fn normalized<'t>(normalizers: &[Normalizer], text: Traced<'t>, interrupt: &dyn Interrupt) -> Result<Traced<'t>> {
+    let given = text.text.len();
+    let mut normal = text;
+    for normalizer in normalizers {
+        interrupt.check()?;
+        normal = normalizer.apply(normal, given, interrupt)?;
+    }
+    Ok(normal)
+}
+
+/// The bytes from which on no more is put in for what `Replace` finds, of a text of `given` bytes.
+fn most_bytes(given: usize) -> usize {
+    (1 << 20) + 1000 * given
 }
 
 impl Normalizer {
@@ -50,7 +68,8 @@ impl Normalizer {
         })
     }
 
-    pub fn apply<'t>(&self, text: Traced<'t>) -> Result<Traced<'t>> {
+    /// `given` are the bytes of the text before any normalizer.
+    fn apply<'t>(&self, text: Traced<'t>, given: usize, interrupt: &dyn Interrupt) -> Result<Traced<'t>> {
         Ok(match self {
             Normalizer::Form(_) if text.text.is_ascii() => text,
             Normalizer::Form(form) if text.origins().is_none() => form.of(&text.text).map_or(text, Traced::made),
@@ -76,9 +95,15 @@ impl Normalizer {
             Normalizer::Replace { regex, content } => {
                 let (mut replaced, mut end) = (text.edit(), 0);
                 while let Some(found) = find(regex, &text.text, end)? {
+                    interrupt.check()?;
                     replaced.copy(end..found.start);
                     replaced.put(content, found.clone());
                     end = found.end;
+                    if replaced.bytes() > most_bytes(given) {
+                        let most = most_bytes(given);
+                        let message = format!("the normalizer makes more than {most} bytes of {given}");
+                        return Err(Error::InvalidText(message));
+                    }
                 }
                 replaced.copy(end..text.text.len());
                 replaced.done()

@@ -80,6 +80,11 @@ pub struct Edit<'s> {
 }
 
 impl Edit<'_> {
+    /// Bytes so far.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     pub fn copy(&mut self, range: Range<usize>) {
         self.text.push_str(&self.source.text[range.clone()]);
         if let (Some(origins), Some(copied)) = (&mut self.origins, self.source.origins_of(range)) {

@@ -1,11 +1,11 @@
 """The reference encoder behind the interface that both backends have (_native.pyi): the stages and what is around them."""
 
+import functools
 import itertools
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,27 +14,13 @@ from .._types import ArrowTexts, Errors, Ids, Special, Text, TokenArray
 from ..errors import InvalidTextError, SpecialTokenError, TokenIdError
 from . import arrow_text, stages
 from .arrow_lists import ArrowTokens
+from .encode import Encoder, Pieces
 from .encoding import Encoding
-from .messages import code_point, quote
-from .route import Route
-from .traced import Span
-
-
-class Piece(NamedTuple):
-    """A piece or special token of a text, and its ids."""
-
-    text: str
-    ids: Sequence[int]
-    spans: Sequence[Span] | None = None
-    """What each id stands for, in characters of the document; None where the pieces together are the document."""
-
-
-Pieces: TypeAlias = Iterator[Piece]
+from .inputs import to_ids, to_str
+from .spans import with_spans
+from .truncate import truncate
 
 T = TypeVar("T")
-
-# Room for most pieces of a large corpus: an entry takes about 300 bytes.
-_DEFAULT_CACHE_BYTES = 32 << 20
 
 
 class Core:
@@ -47,7 +33,7 @@ class Core:
     [31373, 995]
     """
 
-    __slots__ = ("_cache", "_cache_bytes", "_cached_bytes", "_encoding")
+    __slots__ = ("_encoder", "_encoding")
 
     def __init__(self, encoding: Encoding, *, cache_bytes: int | None = None) -> None:
         given: object = encoding
@@ -57,9 +43,7 @@ class Core:
         if cache_bytes is not None and index(cache_bytes) < 0:
             raise ValueError(f"cache_bytes must be at least 0, not {cache_bytes}")
         self._encoding = encoding
-        self._cache_bytes = _DEFAULT_CACHE_BYTES if cache_bytes is None else cache_bytes
-        self._cache: dict[str, Sequence[int]] = {}
-        self._cached_bytes = 0
+        self._encoder = Encoder(encoding, cache_bytes)
 
     @property
     def encoding(self) -> Encoding:
@@ -69,7 +53,7 @@ class Core:
     @property
     def cache_bytes(self) -> int:
         """About how much memory the cache may take, in bytes."""
-        return self._cache_bytes
+        return self._encoder.cache_bytes
 
     # --- Encoding ---
 
@@ -94,7 +78,7 @@ class Core:
         >>> tok.encode("<|endoftext|>", special="text")
         [27, 91, 437, 1659, 5239, 91, 29]
         """
-        return _ids(self._pieces(text, special, errors, add_special_tokens))
+        return _ids(self._encoder.pieces(text, special, errors, add_special_tokens))
 
     def encode_array(
         self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
@@ -134,7 +118,7 @@ class Core:
         The ids of the text up to there and those of the rest, whatever it is, are those of the whole.
         """
         string, encoding = to_str(text, "strict"), self._encoding
-        self._special_token_cutter(special)  # for its errors
+        self._encoder.cutter(special)  # for its errors
         literals = () if special == "text" else tuple(encoding.special_tokens)
         at = len(string)
         if encoding._route is not None or encoding.pattern not in stages.PATTERNS.values():
@@ -257,7 +241,7 @@ class Core:
         >>> ids, spans.tolist()
         ([71, 2634, 50169, 235], [[0, 1], [1, 2], [2, 4], [3, 4]])
         """
-        return self._with_spans(self._pieces(text, special, errors, add_special_tokens))
+        return with_spans(self._encoding, self._encoder.pieces(text, special, errors, add_special_tokens))
 
     def encode_batch_with_spans(
         self,
@@ -274,7 +258,11 @@ class Core:
         >>> [(ids, spans.tolist()) for ids, spans in bpeline.load("gpt2").encode_batch_with_spans(["hello", "a b"])]
         [([31373], [[0, 5]]), ([64, 275], [[0, 1], [1, 3]])]
         """
-        return list(self._each(self._with_spans, texts, threads, special, errors, add_special_tokens))
+        return list(
+            self._each(
+                functools.partial(with_spans, self._encoding), texts, threads, special, errors, add_special_tokens
+            )
+        )
 
     def count(
         self, text: Text, *, special: Special = "parse", errors: Errors = "strict", add_special_tokens: bool = False
@@ -285,7 +273,7 @@ class Core:
         >>> bpeline.load("gpt2").count("hello world")
         2
         """
-        return _count(self._pieces(text, special, errors, add_special_tokens))
+        return _count(self._encoder.pieces(text, special, errors, add_special_tokens))
 
     def count_batch(
         self,
@@ -316,42 +304,7 @@ class Core:
         """
         if index(max_tokens) < 0:
             raise ValueError(f"max_tokens must be at least 0, not {max_tokens}")
-        pieces = list(self._pieces(text, special, errors))
-        if self._encoding._route is not None:
-            return self._truncate_routed(to_str(text, errors), pieces, max_tokens, special)
-        data = "".join(piece.text for piece in pieces).encode()
-        # A cut can turn "  ", " x" into "   ": how many tokens a prefix has does not grow steadily with its length, so
-        # there is no binary search.
-        within_reach = max_tokens * self._encoding._longest_token
-        prefixes = (
-            data[:end].decode()
-            for end in reversed(self._token_ends(pieces))
-            if end <= within_reach and data[end : end + 1] not in _CONTINUATION_BYTES
-        )
-        return next(prefix for prefix in prefixes if self._fits(prefix, max_tokens, special))
-
-    def _truncate_routed(self, text: str, pieces: Sequence[Piece], max_tokens: int, special: Special) -> str:
-        if sum(len(piece.ids) for piece in pieces) <= max_tokens:
-            return text
-        counts = [0, *itertools.accumulate(len(piece.ids) for piece in pieces)]
-        begins = len(text)
-        for number in reversed(range(len(pieces))):
-            # A cut changes no piece before the one in front of it.
-            settled = counts[max(number - 1, 0)]
-            for start, end in reversed(pieces[number].spans or ()):
-                # A token behind the cut may stand for something in front of it.
-                is_between, begins = end <= begins, min(begins, start)
-                if is_between and settled <= max_tokens and self._fits(text[:end], max_tokens, special):
-                    return text[:end]
-        return ""
-
-    def _fits(self, text: str, max_tokens: int, special: Special) -> bool:
-        count = 0
-        for piece in self._pieces(text, special, "strict"):
-            count += len(piece.ids)
-            if count > max_tokens:
-                return False
-        return True
+        return truncate(self._encoder, text, max_tokens, special, errors)
 
     # --- Decoding ---
 
@@ -376,7 +329,7 @@ class Core:
         >>> bpeline.load("gpt2").decode_bytes([50169])
         b' \\xf0\\x9f\\x91'
         """
-        numbers = _numbers(ids)
+        numbers = to_ids(ids)
         if skip_special_tokens:
             numbers = [id for id in numbers if id not in self._encoding._special_ids]
         try:
@@ -398,89 +351,6 @@ class Core:
         """
         return [self.decode(ids, errors=errors, skip_special_tokens=skip_special_tokens) for ids in batch]
 
-    # --- The stages, put together ---
-
-    def _pieces(self, text: Text, special: Special, errors: Errors, add_special_tokens: bool = False) -> Pieces:
-        string = to_str(text, errors)
-        cutter = self._special_token_cutter(special)
-        before, after = self._encoding._around if add_special_tokens else ((), ())
-        yield from (Piece("", (id,), [(0, 0)]) for id in before)
-        if self._encoding._route is None:
-            yield from self._usual_pieces(string, cutter, special, isinstance(text, str))
-        else:
-            yield from self._routed_pieces(string, self._encoding._route, special, isinstance(text, str))
-        yield from (Piece("", (id,), [(len(string), len(string))]) for id in after)
-
-    def _usual_pieces(self, string: str, cutter: stages.SpecialTokens, special: Special, is_str: bool) -> Pieces:
-        position = 0
-        for part, id in cutter.split(string):
-            if id is None:
-                for piece in stages.split_pieces(part, self._encoding._compiled_pattern):
-                    yield Piece(piece, self._piece_ids(piece))
-            elif special == "error":
-                raise _special_token_error(part, string[:position], is_str)
-            else:
-                yield Piece(part, (id,))
-            position += len(part)
-
-    def _routed_pieces(self, string: str, route: Route, special: Special, is_str: bool) -> Pieces:
-        if special == "error":
-            for token, part in route.parts(string, lambda literal: True):
-                if token is not None and token["special"]:
-                    raise _special_token_error(token["content"], string[: part.spans[0][0]], is_str)
-        for token, part in route.parts(string, lambda literal: self._is_parsed(literal, special)):
-            if token is not None:
-                yield Piece(part.text, (token["id"],), [part.span(0, len(part.text))])
-                continue
-            if route.is_spelled:
-                data, of_bytes = stages.unspell(part.text), list(part.spans)
-            else:
-                data = part.text.encode()
-                of_bytes = [span for c, span in zip(part.text, part.spans, strict=True) for _ in c.encode()]
-            ids = self._bytes_ids(data)
-            ends = list(itertools.accumulate(len(self._encoding._tokens[id]) for id in ids))
-            spans = [(of_bytes[a][0], of_bytes[b - 1][1]) for a, b in itertools.pairwise([0, *ends])]
-            yield Piece(part.text, ids, spans)
-
-    def _is_parsed(self, literal: str, special: Special) -> bool:
-        return special in ("parse", "error") or (special != "text" and literal in special)
-
-    def _piece_ids(self, piece: str) -> Sequence[int]:
-        ids = self._cache.get(piece)
-        if ids is None:
-            ids = self._bytes_ids(piece.encode())
-            self._remember(piece, ids)
-        return ids
-
-    def _bytes_ids(self, piece: bytes) -> Sequence[int]:
-        encoding = self._encoding
-        whole = encoding._whole_pieces.get(piece)
-        if whole is not None:
-            return (whole,)
-        return tuple(stages.merge([encoding._byte_ids[byte] for byte in piece], encoding._pairs))
-
-    def _remember(self, piece: str, ids: Sequence[int]) -> None:
-        size = sys.getsizeof(piece) + sys.getsizeof(ids) + 100  # about what an entry of a dict takes
-        if self._cached_bytes + size > self._cache_bytes:
-            self._cache.clear()
-            self._cached_bytes = 0
-        if size <= self._cache_bytes:
-            self._cache[piece] = ids
-            self._cached_bytes += size
-
-    def _special_token_cutter(self, special: Special) -> stages.SpecialTokens:
-        if special in ("parse", "error"):
-            return self._encoding._special_token_cutter
-        if special == "text":
-            return stages.SpecialTokens({})
-        if isinstance(special, set | frozenset | list | tuple) and all(isinstance(literal, str) for literal in special):
-            ids = self._encoding.special_tokens
-            for literal in special:
-                if literal not in ids:
-                    raise ValueError(f"not a special token of this encoding: {quote(literal)}")
-            return stages.SpecialTokens({literal: ids[literal] for literal in special})
-        raise ValueError(f'special must be "parse", "text", "error" or a set of special tokens, not {special!r}')
-
     def _each(
         self,
         result: Callable[[Pieces], T],
@@ -498,43 +368,15 @@ class Core:
         self.encode("", special=special, errors=errors)  # an unknown option is not the fault of a document
         for document, text in enumerate(texts):
             try:
-                encoded = result(self._pieces(text, special, errors, add_special_tokens))
+                encoded = result(self._encoder.pieces(text, special, errors, add_special_tokens))
             except (InvalidTextError, SpecialTokenError, TypeError) as error:
                 raise type(error)(f"document {document}: {error}") from None
             yield encoded
-
-    def _token_ends(self, pieces: Iterable[Piece]) -> list[int]:
-        """0, and the byte of the text at which each token ends, where the pieces together are the text."""
-        return [0, *itertools.accumulate(itertools.chain.from_iterable(map(self._token_lengths, pieces)))]
-
-    def _token_lengths(self, piece: Piece) -> list[int]:
-        # A special token's literal may differ from its id's text, where two share the id.
-        tokens = self._encoding._tokens
-        return [len(piece.text.encode())] if len(piece.ids) == 1 else [len(tokens[id]) for id in piece.ids]
-
-    def _with_spans(self, pieces: Pieces) -> tuple[list[int], NDArray[np.int64]]:
-        ids: list[int] = []
-        spans: list[Span] = []
-        position = 0  # in characters
-        for piece in pieces:
-            ids += piece.ids
-            if piece.spans is not None:
-                spans += piece.spans
-                continue
-            # The character that each byte belongs to.
-            characters = [at for at, character in enumerate(piece.text, position) for _ in character.encode()]
-            ends = itertools.accumulate(self._token_lengths(piece), initial=0)
-            spans += [(characters[start], characters[end - 1] + 1) for start, end in itertools.pairwise(ends)]
-            position += len(piece.text)
-        return ids, np.array(spans, np.int64).reshape(len(ids), 2)
 
     def _array(self, ids: "Sequence[int] | array[int]") -> TokenArray:
         if self._encoding.vocab_size <= 0x10000:
             return np.array(ids, np.uint16)
         return np.array(ids, np.uint32)
-
-
-_CONTINUATION_BYTES = {bytes([byte]) for byte in range(0x80, 0xC0)}
 
 
 def _ids(pieces: Pieces) -> list[int]:
@@ -543,61 +385,3 @@ def _ids(pieces: Pieces) -> list[int]:
 
 def _count(pieces: Pieces) -> int:
     return sum(len(piece.ids) for piece in pieces)
-
-
-def _special_token_error(token: str, before: str, is_str: bool) -> SpecialTokenError:
-    unit, position = ("character", len(before)) if is_str else ("byte", len(before.encode()))
-    return SpecialTokenError(f"special token {quote(token)} at {unit} {position}")
-
-
-def to_str(text: Text, errors: Errors) -> str:
-    """The text without surrogates."""
-    if errors not in ("strict", "replace"):
-        raise ValueError(f'errors must be "strict" or "replace", not {errors!r}')
-    if isinstance(text, str):
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            if errors == "replace":  # in UTF-16 a surrogate pair is its character
-                return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-            surrogate = code_point(text[error.start])
-            raise InvalidTextError(f"surrogate {surrogate} at character {error.start}") from None
-        return text
-    try:
-        view = memoryview(text)
-    except TypeError:
-        raise TypeError(f"text must be str or a bytes-like object, not {type(text).__name__}") from None
-    if view.itemsize != 1:  # an array of ids, most likely
-        kind = f"{type(text).__name__} of {view.itemsize}-byte items"
-        raise TypeError(f"text must be str or a bytes-like object, not {kind}")
-    data = view.tobytes()
-    try:
-        return data.decode("utf-8", errors)
-    except UnicodeDecodeError as error:
-        byte = data[error.start]
-        raise InvalidTextError(f"invalid UTF-8: byte 0x{byte:02x} at offset {error.start}") from None
-
-
-def _numbers(ids: Ids) -> list[int]:
-    """Token ids as a list of `int`."""
-    if isinstance(ids, np.ndarray):
-        kind, is_integer = str(ids.dtype), ids.dtype.kind in "iu"
-    else:
-        try:
-            ids = memoryview(ids)  # type: ignore[arg-type]
-        except TypeError:
-            return [_number(id) for id in ids]  # type: ignore[union-attr]
-        kind, is_integer = ids.format, ids.format.lstrip("@=<>!") in tuple("bBhHiIlLqQnN")
-    if not is_integer:
-        raise TypeError(f"token ids must be integers, not an array of {kind}")
-    if ids.ndim != 1:
-        raise ValueError(f"token ids must be one-dimensional, not {ids.ndim}-dimensional")
-    numbers: list[int] = np.asarray(ids).tolist()
-    return numbers
-
-
-def _number(id: int) -> int:
-    try:
-        return index(id)
-    except TypeError:
-        raise TypeError(f"token ids must be integers, not {type(id).__name__}") from None

@@ -12,8 +12,7 @@ length and its bytes:
 """
 
 import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..errors import EncodingFileError
@@ -62,37 +61,6 @@ def nameless_body(parts: Parts) -> bytes:
     if parts.merges is not None:
         written += [_numbers([len(parts.merges)]), *map(_numbers, parts.merges)]
     return b"".join(written)
-
-
-def literals(spec: str) -> dict[str, int]:
-    """The tokens with literals that are not special."""
-    content = json.loads(spec)
-    added = {token["content"]: token["id"] for token in content["added"] or [] if not token["special"]}
-    return added | dict(content["inert"])
-
-
-def around(spec: str) -> tuple[Sequence[int], Sequence[int]]:
-    """The ids that `add_special_tokens` puts before and after a text."""
-    found = json.loads(spec)["around"]
-    return (found["before"], found["after"]) if found else ((), ())
-
-
-def ids(spec: str) -> list[int]:
-    """The ids that it may put into a text."""
-    before, after = around(spec)
-    return [*(token["id"] for token in json.loads(spec)["added"] or []), *before, *after]
-
-
-def extended(spec: str, special_tokens: Mapping[str, int]) -> str:
-    """A spec with more added tokens, if it lists them."""
-    content = json.loads(spec)
-    if content["added"] is not None:
-        conditions = dict.fromkeys(("lstrip", "normalized", "rstrip", "single_word"), False)
-        content["added"] += [
-            {"content": literal, "id": id, "special": True, **conditions} for literal, id in special_tokens.items()
-        ]
-        content["added"].sort(key=lambda token: token["id"])
-    return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _numbers(numbers: Iterable[int]) -> bytes:

@@ -2,20 +2,22 @@
 
 import functools
 import hashlib
-import re
 from collections.abc import Mapping
 from operator import index
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
-from ..errors import EncodingFileError, InvalidTextError
+from ..errors import EncodingFileError
 from . import builtin
 from . import data as encoding_data
-from .data import MAX_ID, Parts
+from . import spec as specs
+from .arguments import checked_mapping, checked_ranks, checked_special_tokens
+from .data import Parts
 from .gpt2_files import read_gpt2_files
-from .messages import code_point, quote, show_bytes
-from .regexes import compile_regex
+from .messages import quote
+from .recipes import RECIPES
+from .regexes import compile_regex, named
 from .route import route
-from .stages import PATTERNS, Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
+from .stages import Pairs, SpecialTokens, merge, spell, split_matches, split_pieces, splits, unspell
 from .tiktoken_file import read_tiktoken_file
 
 if TYPE_CHECKING:
@@ -52,34 +54,30 @@ class Encoding:
 
     def __init__(self, parts: Parts, is_builtin: bool = False) -> None:
         """`parts` have a token for every byte, and ids in any order."""
-        _, pattern, tokens, merges, special_tokens, whole_pieces, spec = parts
-        pattern = PATTERNS.get(pattern, pattern)
-        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", pattern):
-            raise EncodingFileError(
-                f"pattern {quote(pattern)} is no known name ({', '.join(PATTERNS)}), and as a regular expression it "
-                "would match only itself"
-            )
+        _, pattern, tokens, merges, special_tokens, whole_pieces, written_spec = parts
+        pattern = named(pattern)
         self._compiled_pattern = compile_regex(pattern)
         tokens = dict(sorted(tokens.items()))
-        special_tokens = _check_special_tokens(special_tokens, tokens, may_share=spec is not None)
+        spec = None if written_spec is None else specs.read(written_spec)
+        literals = {} if spec is None else spec.literals
+        special_tokens = checked_special_tokens(special_tokens, literals, tokens, may_share=spec is not None)
         self._parts = parts._replace(pattern=pattern, tokens=tokens, special_tokens=special_tokens)
         self._route = None if spec is None else route(spec, self._compiled_pattern)
-        self._around = ((), ()) if spec is None else encoding_data.around(spec)
+        self._around = (spec and spec.around) or {"before": [], "after": []}
         self._is_builtin = is_builtin
         self._fingerprint: bytes | None = None
 
         self._special_token_cutter = SpecialTokens(special_tokens)
         self._special_ids = frozenset(special_tokens.values())
-        self._literal_ids = {} if spec is None else encoding_data.literals(spec)
+        self._literal_ids = literals
         # Where two special tokens share an id, the first is its text.
         self._literals = {
             id: literal for literal, id in reversed([*special_tokens.items(), *self._literal_ids.items()])
         }
         self._tokens = tokens | {id: literal.encode() for id, literal in self._literals.items()}
         self._ids = {token: id for id, token in tokens.items()}
-        literals = [literal.encode() for literal in special_tokens]
-        self._longest_token = max(map(len, [*tokens.values(), *literals]))
-        for id in [] if spec is None else encoding_data.ids(spec):
+        self._longest_token = max(map(len, [*tokens.values(), *map(str.encode, special_tokens)]))
+        for id in [] if spec is None else spec.ids:
             if id not in self._tokens:
                 raise EncodingFileError(f"no token has the id {id}")
         self._byte_ids = [self._ids[bytes([byte])] for byte in range(256)]
@@ -104,8 +102,8 @@ class Encoding:
         >>> Encoding.builtin("gpt2").is_builtin
         True
         """
-        if name not in builtin.RECIPES:
-            known = ", ".join(builtin.RECIPES)
+        if name not in RECIPES:
+            known = ", ".join(RECIPES)
             raise ValueError(f"no built-in encoding is called {quote(name)} (built in: {known})")
         return Encoding(builtin.parts(name), is_builtin=True)
 
@@ -126,7 +124,7 @@ class Encoding:
         ...     Encoding.from_gpt2_files(vocab, merges).fingerprint == Encoding.builtin("gpt2").fingerprint
         True
         """
-        given = None if special_tokens is None else _mapping(special_tokens)
+        given = None if special_tokens is None else checked_mapping(special_tokens)
         tokens, rules, specials = read_gpt2_files(vocab, merges, given)
         return Encoding(Parts(name, "gpt2" if pattern is None else pattern, tokens, rules, specials))
 
@@ -146,7 +144,7 @@ class Encoding:
         ...     Encoding.from_tiktoken_file(file).fingerprint == Encoding.builtin("r50k_base").fingerprint
         True
         """
-        given = None if special_tokens is None else _mapping(special_tokens)
+        given = None if special_tokens is None else checked_mapping(special_tokens)
         return Encoding(read_tiktoken_file(path, pattern, given, name))
 
     @staticmethod
@@ -165,25 +163,8 @@ class Encoding:
         >>> Encoding.from_ranks(ranks, "gpt2").token_to_id("ab")
         256
         """
-        for token, rank in ranks.items():
-            if not isinstance(token, bytes):
-                raise TypeError(f"ranks: a token must be bytes, not {type(token).__name__}")
-            if not token:
-                raise EncodingFileError(f"ranks: the empty token has the rank {rank}")
-            if not 0 <= index(rank) <= MAX_ID:
-                raise EncodingFileError(
-                    f"ranks: the token {show_bytes(token)} has the rank {rank}, expected 0 to {MAX_ID}"
-                )
-        tokens: dict[int, bytes] = {}
-        for rank, token in sorted((index(rank), token) for token, rank in ranks.items()):
-            if rank in tokens:
-                both = f"{show_bytes(tokens[rank])} and {show_bytes(token)}"
-                raise EncodingFileError(f"ranks: the tokens {both} have the same rank {rank}")
-            tokens[rank] = token
-        for byte in range(256):
-            if bytes([byte]) not in ranks:
-                raise EncodingFileError(f"ranks: the byte 0x{byte:02x} has no token")
-        return Encoding(Parts(name, pattern, tokens, None, _mapping(special_tokens)))
+        tokens = checked_ranks(ranks)
+        return Encoding(Parts(name, pattern, tokens, None, checked_mapping(special_tokens)))
 
     @staticmethod
     def from_tokenizer_json(
@@ -205,7 +186,7 @@ class Encoding:
         # Of a pair that is repeated, the last counts.
         ranked = reversed(dict.fromkeys((vocabulary[left], vocabulary[right]) for left, right in reversed(merges)))
         pairs = list(ranked)
-        return Encoding(Parts(name, pattern, tokens, pairs, _mapping(special_tokens), whole_pieces, spec))
+        return Encoding(Parts(name, pattern, tokens, pairs, checked_mapping(special_tokens), whole_pieces, spec))
 
     @staticmethod
     def from_bytes(data: "Buffer") -> "Encoding":
@@ -221,8 +202,6 @@ class Encoding:
             return Encoding(encoding_data.read(content))
         except EncodingFileError as error:
             raise EncodingFileError(f"encoding data: {error}") from None
-        except (AttributeError, KeyError, TypeError, ValueError):  # of a spec that no reader wrote
-            raise EncodingFileError("encoding data: damaged") from None
 
     def to_bytes(self) -> bytes:
         """The encoding as bytes, the same on both backends.
@@ -244,7 +223,7 @@ class Encoding:
         """
         specials = self.special_tokens
         owners = {id: literal for literal, id in reversed(specials.items())}
-        for literal, id in _mapping(special_tokens).items():
+        for literal, id in checked_mapping(special_tokens).items():
             if literal in self._literal_ids:
                 old = self._literal_ids[literal]
                 raise EncodingFileError(f"{quote(literal)} is an added token already, with the id {old}")
@@ -258,7 +237,7 @@ class Encoding:
             specials[literal] = id
             owners.setdefault(id, literal)
         new = {literal: id for literal, id in specials.items() if literal not in self._parts.special_tokens}
-        spec = self._parts.spec and encoding_data.extended(self._parts.spec, new)
+        spec = self._parts.spec and specs.extended(self._parts.spec, new)
         return Encoding(self._parts._replace(special_tokens=specials, spec=spec))
 
     # --- What an encoding says of itself ---
@@ -289,7 +268,7 @@ class Encoding:
 
     @property
     def fingerprint(self) -> bytes:
-        """32 bytes that are equal for encodings that give equal ids: a SHA-256 of all but the name."""
+        """A SHA-256 of all but the name: encodings of equal fingerprints give equal ids."""
         if self._fingerprint is None:
             self._fingerprint = hashlib.sha256(encoding_data.nameless_body(self._parts)).digest()
         return self._fingerprint
@@ -381,38 +360,3 @@ class Encoding:
         [262, 187]
         """
         return merge([self._byte_ids[byte] for byte in piece], self._pairs)
-
-
-def _mapping(special_tokens: Any) -> dict[str, int]:
-    """The argument `special_tokens`, checked to be one."""
-    if special_tokens is None:
-        return {}
-    if not isinstance(special_tokens, Mapping):
-        kind = type(special_tokens).__name__
-        raise TypeError(f"special_tokens must be a mapping of str to int, not {kind}")
-    for literal in special_tokens:
-        if not isinstance(literal, str):
-            raise TypeError(f"a special token must be str, not {type(literal).__name__}")
-    return dict(special_tokens)
-
-
-def _check_special_tokens(
-    special_tokens: Mapping[str, int], tokens: Mapping[int, bytes], may_share: bool
-) -> dict[str, int]:
-    """The special tokens by (id, literal). If it may be shared, their id is that of a token of the same bytes."""
-    by_id = sorted((index(id), literal) for literal, id in special_tokens.items())
-    for id, literal in by_id:
-        if not literal:
-            raise EncodingFileError('special token "" is empty')
-        try:
-            literal.encode()
-        except UnicodeEncodeError as error:
-            position = error.start
-            raise InvalidTextError(f"surrogate {code_point(literal[position])} at character {position}") from None
-        if not 0 <= id <= MAX_ID:
-            raise EncodingFileError(f"special token {quote(literal)} has the id {id}, expected 0 to {MAX_ID}")
-        if id in tokens and not (may_share and tokens[id] == literal.encode()):
-            raise EncodingFileError(
-                f"special token {quote(literal)} has the id {id}, which the token {show_bytes(tokens[id])} has already"
-            )
-    return {literal: id for id, literal in by_id}

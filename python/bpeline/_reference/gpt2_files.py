@@ -10,9 +10,9 @@ from typing import NamedTuple, NoReturn
 
 from ..errors import EncodingFileError
 from . import files
-from .builtin import END_OF_TEXT
 from .data import MAX_ID
 from .messages import code_point, cut, quote, show
+from .recipes import END_OF_TEXT
 from .stages import BYTE_TO_CHARACTER, CHARACTER_TO_BYTE, unspell
 
 _SPACE = re.compile(r"[ \t\n\r]*")

@@ -4,16 +4,17 @@ import functools
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..errors import EncodingFileError
+from ..errors import InvalidTextError
 from .regexes import compile_regex
 from .stages import parse_ranges, split_matches
 from .tokenizers_tables import LOWER, NORMALIZED
 from .traced import Traced, joined
 
-Normalizer = Callable[[Traced], Traced]
+Normalizer = Callable[[Traced, int], Traced]
+"""Of a text, and the most bytes that may come of it."""
 
 WHITESPACE = "".join(map(chr, [*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B)]))
 WHITESPACE += "\u2028\u2029\u202f\u205f\u3000"
@@ -22,6 +23,18 @@ WHITESPACE += "\u2028\u2029\u202f\u205f\u3000"
 def strip(text: str, left: bool = False, right: bool = False) -> str:
     text = text.lstrip(WHITESPACE) if left else text
     return text.rstrip(WHITESPACE) if right else text
+
+
+def normalized(normalizers: Iterable[Normalizer], text: Traced) -> Traced:
+    """What normalizers make of a text, one after the other. Forty `Replace` that each double it would fill any memory."""
+    given = len(text.text.encode())
+    most = (1 << 20) + 1000 * given
+    for normalizer in normalizers:
+        try:
+            text = normalizer(text, most)
+        except OverflowError:
+            raise InvalidTextError(f"the normalizer makes more than {most} bytes of {given}") from None
+    return text
 
 
 def normalizer_of(spec: dict[str, Any]) -> Normalizer:
@@ -36,8 +49,8 @@ def normalizer_of(spec: dict[str, Any]) -> Normalizer:
             (pattern,) = compile_regex(spec["regex"])
             return functools.partial(_replaced, pattern, spec["content"])
         case "Prepend":
-            return lambda text: text.prepended(spec["text"])
-    raise EncodingFileError("damaged")
+            return lambda text, _: text.prepended(spec["text"])
+    raise AssertionError("`spec.read` lets no other through")
 
 
 @functools.cache
@@ -76,7 +89,7 @@ def _begins_passage(form: str, character: str) -> bool:
     return not unicodedata.combining(first) and first not in _composed_backwards()
 
 
-def _unicode_form(form: str, text: Traced) -> Traced:
+def _unicode_form(form: str, text: Traced, _: int) -> Traced:
     """Passage by passage; all that comes of a passage stands for all of it."""
     if text.text.isascii():
         return text
@@ -95,22 +108,26 @@ def _lower_forms() -> dict[str, str]:
     return forms | {"İ": "i\u0307"}
 
 
-def _lowercase(text: Traced) -> Traced:
+def _lowercase(text: Traced, _: int) -> Traced:
     forms = _lower_forms()
     characters = (text.slice(at, at + 1) for at in range(len(text.text)))
     return joined(character.put_for(forms.get(character.text, character.text)) for character in characters)
 
 
-def _stripped(left: bool, right: bool, text: Traced) -> Traced:
+def _stripped(left: bool, right: bool, text: Traced, _: int) -> Traced:
     start = len(text.text) - len(strip(text.text, left=left))
     end = max(len(strip(text.text, right=right)), start)
     return text.slice(start, end)
 
 
-def _replaced(pattern: re.Pattern[str], content: str, text: Traced) -> Traced:
-    parts, position = [], 0
+def _replaced(pattern: re.Pattern[str], content: str, text: Traced, most: int) -> Traced:
+    """Raises `OverflowError` if it comes to more than `most` bytes where a match is replaced."""
+    parts, position, size = [], 0, 0
     for part, is_match in split_matches(text.text, pattern):
         source = text.slice(position, position + len(part))
         position += len(part)
         parts.append(source.put_for(content) if is_match else source)
+        size += len((content if is_match else part).encode())
+        if is_match and size > most:
+            raise OverflowError
     return joined(parts)

@@ -7,7 +7,7 @@ from ..errors import EncodingFileError
 from ..tokenizer_json.regex import WORD as ONIGURUMA_WORD
 from ..tokenizer_json.regex import WORD_IN_SET, escape
 from .messages import quote
-from .stages import Ranges, compile_pattern, complement, parse_ranges
+from .stages import PATTERNS, Ranges, compile_pattern, complement, parse_ranges
 from .tokenizers_tables import WORD
 
 
@@ -27,6 +27,17 @@ def _words() -> dict[str, str]:
     words[r"\h"] = [(ord(first), ord(last)) for first, last in ("09", "AF", "af")]
     negated = {r"\H" if word == r"\h" else f"[^{word[1:]}": complement(of) for word, of in words.items()}
     return {word: _raw(of) for word, of in [*words.items(), *negated.items(), (r"\w", ranges)]}
+
+
+def named(pattern: str) -> str:
+    """The regular expression of a name, or what is one itself."""
+    regex = PATTERNS.get(pattern, pattern)
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", regex):
+        raise EncodingFileError(
+            f"pattern {quote(regex)} is no known name ({', '.join(PATTERNS)}), and as a regular expression it "
+            "would match only itself"
+        )
+    return regex
 
 
 def compile_regex(regex: str) -> list[re.Pattern[str]]:

@@ -9,15 +9,15 @@ PreTokenizer. Texts carry along which characters of the document each of their c
 
 import functools
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import EncodingFileError
+from ..errors import EncodingFileError, InvalidTextError
 from .messages import quote
-from .normalizers import WHITESPACE, normalizer_of, strip
-from .regexes import compile_regex
+from .normalizers import WHITESPACE, Normalizer, normalized, normalizer_of, strip
+from .regexes import compile_regex, named
+from .spec import Spec
 from .stages import BYTE_TO_CHARACTER, SpecialTokens, parse_ranges, split_matches, split_pieces
 from .tokenizers_tables import NUMERIC, PUNCTUATION, WORD
 from .traced import Traced, document, joined
@@ -28,23 +28,26 @@ from .traced import Traced, document, joined
 class AddedTokens:
     """Cuts a text at added tokens with conditions."""
 
-    def __init__(self, tokens: Sequence[dict[str, Any]], normalize: Callable[[Traced], Traced]) -> None:
+    def __init__(self, tokens: Sequence[dict[str, Any]], normalizers: Sequence[Normalizer]) -> None:
         self._tokens = tokens
         raw: dict[str, int] = {}
-        normalized: dict[str, int] = {}
+        normal: dict[str, int] = {}
         for number, token in enumerate(tokens):
             if not token["normalized"]:
                 raw[token["content"]] = number
                 continue
-            literal = normalize(document(token["content"])).text
             content = quote(token["content"])
+            try:
+                literal = normalized(normalizers, document(token["content"])).text
+            except InvalidTextError as fault:
+                raise EncodingFileError(f"the added token {content}: {fault}") from None
             if not literal:
                 raise EncodingFileError(f"the normalizer leaves nothing of the added token {content}")
-            if literal in normalized:
-                other = quote(tokens[normalized[literal]]["content"])
+            if literal in normal:
+                other = quote(tokens[normal[literal]]["content"])
                 raise EncodingFileError(f"the normalizer makes the same of the added tokens {other} and {content}")
-            normalized[literal] = number
-        self._raw, self._normalized = SpecialTokens(raw), SpecialTokens(normalized)
+            normal[literal] = number
+        self._raw, self._normalized = SpecialTokens(raw), SpecialTokens(normal)
 
     def cut(
         self, text: Traced, normalized: bool, parses: Callable[[str], bool]
@@ -99,7 +102,7 @@ Cut = Callable[[Traced], Iterable[Traced]]
 def _stage(spec: dict[str, Any]) -> Cut:
     match spec["type"]:
         case "Regex" if spec["behavior"] == "Isolated":
-            patterns = compile_regex(spec["regex"])
+            patterns = compile_regex(named(spec["regex"]))
             return lambda text: _slices(text, map(len, split_pieces(text.text, patterns)))
         case "Regex":
             (pattern,) = compile_regex(spec["regex"])
@@ -115,7 +118,7 @@ def _stage(spec: dict[str, Any]) -> Cut:
             return lambda text: [text if text.text.startswith(" ") else text.prepended(" ")]
         case "Bytes":
             return _spelled
-    raise EncodingFileError("damaged")
+    raise AssertionError("`spec.read` lets no other through")
 
 
 def _runs(text: str, members: frozenset[str]) -> list[tuple[int, bool]]:
@@ -178,13 +181,13 @@ class Part(NamedTuple):
 
 
 class Route:
-    """The way of a text; `spec` is what rust/route/spec.rs describes."""
+    """The way of a text."""
 
-    def __init__(self, spec: dict[str, Any], patterns: Sequence[re.Pattern[str]]) -> None:
-        self._normalizers = [normalizer_of(each) for each in spec["normalizers"]]
-        self._added = AddedTokens(spec["added"] or [], self._normalized)
-        self._prefix_space: bool = spec["prefix_space"]
-        stages = spec["stages"]
+    def __init__(self, spec: Spec, patterns: Sequence[re.Pattern[str]]) -> None:
+        self._normalizers = [normalizer_of(each) for each in spec.normalizers]
+        self._added = AddedTokens(spec.added or [], self._normalizers)
+        self._prefix_space = spec.prefix_space
+        stages = spec.stages
         self._stages: list[Cut]
         if stages is None:
             self._stages = [lambda text: _slices(text, map(len, split_pieces(text.text, patterns)))]
@@ -199,18 +202,13 @@ class Route:
             if token is not None:
                 yield Part(token, part)
                 continue
-            for inner_token, inner in self._added.cut(self._normalized(part), True, parses):
+            for inner_token, inner in self._added.cut(normalized(self._normalizers, part), True, parses):
                 if inner_token is not None:
                     yield Part(inner_token, inner)
                     continue
                 start = inner if not self._prefix_space or inner.text.startswith(" ") else inner.prepended(" ")
                 for piece in self._pieces(start):
                     yield Part(None, piece)
-
-    def _normalized(self, text: Traced) -> Traced:
-        for normalizer in self._normalizers:
-            text = normalizer(text)
-        return text
 
     def _pieces(self, text: Traced) -> Iterable[Traced]:
         pieces: Iterable[Traced] = [text]
@@ -219,10 +217,7 @@ class Route:
         return (piece for piece in pieces if piece.text)
 
 
-def route(spec: str, patterns: Sequence[re.Pattern[str]]) -> Route | None:
+def route(spec: Spec, patterns: Sequence[re.Pattern[str]]) -> Route | None:
     """The way that a spec says, or None if it is the usual one."""
-    content = json.loads(spec)
-    is_usual = content["added"] is None and content["stages"] is None
-    if is_usual and not content["normalizers"] and not content["prefix_space"]:
-        return None
-    return Route(content, patterns)
+    is_usual = spec.added is None and spec.stages is None and not spec.normalizers and not spec.prefix_space
+    return None if is_usual else Route(spec, patterns)

@@ -12,9 +12,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 
 from ..errors import EncodingFileError
-from . import builtin, files
+from . import files
 from .data import MAX_ID, Parts
 from .messages import cut, quote, show_bytes
+from .recipes import of_rank_file
 
 _FIELD = re.compile(r"[^ \t]+")
 _INTEGER = re.compile(r"0|[1-9][0-9]*", re.ASCII)
@@ -24,7 +25,7 @@ def read_tiktoken_file(path: str, pattern: str | None, special_tokens: Mapping[s
     """What the file and the caller say. Raises `EncodingFileError` for any fault in the file."""
     data = files.read(path)
     tokens = _tokens(path, files.text(path, data))
-    known = builtin.of_rank_file(hashlib.sha256(data).hexdigest())
+    known = of_rank_file(hashlib.sha256(data).hexdigest())
     if pattern is None:
         if known is None:
             raise EncodingFileError(

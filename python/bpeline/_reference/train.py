@@ -18,8 +18,8 @@ from typing import Literal, TypeAlias, final
 
 from .._types import Text
 from ..errors import InvalidTextError, TrainingError
-from .core import to_str
 from .encoding import Encoding
+from .inputs import to_str
 from .messages import show_bytes
 from .stages import split_pieces
 

@@ -4,11 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import bpeline
 from bpeline.cli import options
@@ -52,6 +48,8 @@ def compare_vocab(
 
     Example: bpeline compare-vocab gpt2 my-tokenizer --on english.txt --on code.txt
     """
+    import numpy as np
+
     first, second = options.load(a), options.load(b)
     rows: list[Row] = []
     uses = [np.zeros(tok.vocab_size, np.int64) for tok in (first, second)]
@@ -117,6 +115,10 @@ def print_tables(
     toks: tuple[bpeline.Tokenizer, bpeline.Tokenizer], rows: list[Row], common: int, alone: list[list[Only]], show: int
 ) -> None:
     """For people."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("bytes", f"{toks[0].name} bytes/token", f"{toks[1].name} bytes/token", "tokens, B of A"):
@@ -145,13 +147,12 @@ def draw(path: str, names: tuple[str, str], rows: list[Row]) -> None:
         raise Failure("--plot needs matplotlib: pip install 'bpeline[plot]'") from None
     figure = Figure(figsize=(2 + 1.2 * len(rows), 4), layout="constrained")
     axes = figure.add_subplot()
-    places = np.arange(len(rows))
     for shift, name, ratios in (
         (-0.2, names[0], [row.ratio(row.a_tokens) for row in rows]),
         (0.2, names[1], [row.ratio(row.b_tokens) for row in rows]),
     ):
-        axes.bar_label(axes.bar(places + shift, ratios, 0.4, label=name), fmt="%.2f")
-    axes.set_xticks(places, [Path(row.file).name for row in rows], rotation=20)
+        axes.bar_label(axes.bar([place + shift for place in range(len(rows))], ratios, 0.4, label=name), fmt="%.2f")
+    axes.set_xticks(range(len(rows)), [Path(row.file).name for row in rows], rotation=20)
     axes.set_ylabel("bytes a token")
     axes.legend()
     try:

@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from bpeline.cli import options
 from bpeline.cli.failure import Failure, complain
@@ -93,6 +90,10 @@ def as_dict(row: Row) -> dict[str, Any]:
 
 def print_table(rows: list[Row], total: Row) -> None:
     """The rows for a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, show_footer=len(rows) > 1, header_style="bold", footer_style="bold")
     for name, value in (("tokens", total.tokens), ("characters", total.characters), ("bytes", total.bytes)):
         table.add_column(name, f"{value:,}", justify="right")

@@ -7,11 +7,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from bpeline import Tokenizer
 from bpeline.cli import options
@@ -20,6 +18,9 @@ from bpeline.cli.output import create
 from bpeline.cli.report import Report, size
 from bpeline.cli.texts import read
 from bpeline.show import quoted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BLOCK = 1 << 18  # ids, or bytes of text that spells ids
 SEPARATOR, WORD = re.compile(rb"[\s,\[\]]"), re.compile(rb"[^\s,\[\]]+")
@@ -95,7 +96,7 @@ def decoded(tokenizer: Tokenizer, file: str, skip_special: bool) -> Iterator[tup
             yield len(ids), tokenizer.decode_bytes(ids, skip_special_tokens=skip_special)
 
 
-def blocks(file: str) -> Iterator[NDArray[Any] | list[int]]:
+def blocks(file: str) -> "Iterator[NDArray[Any] | list[int]]":
     """The ids of a file, many at a time. A token is bytes, so any block of ids decodes on its own."""
     data = read(file)
     if not data.startswith(b"\x93NUMPY"):
@@ -103,8 +104,10 @@ def blocks(file: str) -> Iterator[NDArray[Any] | list[int]]:
             raise ValueError("not a .npy file")
         yield from numbers(data)
         return
+    from numpy import load
+
     try:
-        ids = np.load(io.BytesIO(data), allow_pickle=False)
+        ids = load(io.BytesIO(data), allow_pickle=False)
     except (ValueError, OverflowError, EOFError) as error:
         raise ValueError(f"not a usable .npy file: {error}") from error
     if ids.ndim != 1:

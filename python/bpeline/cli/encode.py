@@ -4,17 +4,19 @@ import os
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
-from bpeline import TokenBatch, Tokenizer
+from bpeline import Tokenizer
 from bpeline.cli import options
 from bpeline.cli.output import ids_to, is_device
 from bpeline.cli.report import Report, number, size
 from bpeline.cli.texts import characters, each, groups, note_specials, stop, total_bytes
 from bpeline.show import Shown, quoted, wants_colour
+
+if TYPE_CHECKING:
+    from bpeline import TokenBatch
 
 
 @dataclass
@@ -60,7 +62,7 @@ def encode(
     tokenizer = options.load(encoding, vocab, merges)
     names, report, totals, started = files or ["-"], Report(quiet), Totals(), time.perf_counter()
 
-    def run(texts: list[bytes]) -> TokenBatch:
+    def run(texts: list[bytes]) -> "TokenBatch":
         start = time.perf_counter()
         batch = tokenizer.encode_ragged(texts, threads=threads, special=special or "text", errors=errors)
         totals.seconds += time.perf_counter() - start
@@ -114,6 +116,8 @@ def summarize(report: Report, tokenizer: Tokenizer, totals: Totals, path: str | 
         report.line("note", note)
     shown = Shown(tokenizer, totals.first)
     if totals.first and wants_colour(report.console.file):
+        from rich.text import Text
+
         for label, row in zip(("begins", ""), shown.ansi(width=report.console.width - 11).split("\n"), strict=False):
             report.line(label, Text.from_ansi(row))
     elif totals.first:

@@ -4,10 +4,7 @@ import os
 import platform
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.text import Text
 
 import bpeline
 from bpeline.cli import options
@@ -31,6 +28,9 @@ def info(
     """
     if name is not None and encoding is not None:
         raise typer.BadParameter("give the encoding once")
+    from rich.console import Console
+    from rich.text import Text
+
     tokenizer = options.load(name or encoding, vocab, merges)
     console = Console(highlight=False, soft_wrap=True)
     for label, text in describe(tokenizer) if token is None else look_up(tokenizer, token):
@@ -39,6 +39,8 @@ def info(
 
 def describe(tokenizer: bpeline.Tokenizer) -> list[tuple[str, str]]:
     """What fixes the ids, and what computes them."""
+    import numpy as np
+
     encoding, rules = tokenizer.encoding, tokenizer.encoding.merges()
     specials = sorted(tokenizer.special_tokens.items(), key=lambda item: (item[1], item[0]))
     listed = ", ".join(f"{literal} {id}" for literal, id in specials[:8]) + (", …" if len(specials) > 8 else "")

@@ -4,9 +4,6 @@ import random as randoms
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from bpeline.cli import options
 from bpeline.cli.failure import Failure
@@ -16,6 +13,8 @@ from bpeline.cli.verify import OutArgument
 from bpeline.show import printable, quoted
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from bpeline.corpus.inspect import Statistics
     from bpeline.corpus.output import Output
 
@@ -41,6 +40,8 @@ def inspect(
 
     Example: bpeline inspect tokens/ --html report.html
     """
+    from rich.console import Console
+
     try:
         from bpeline.corpus.inspect import inspect_corpus
         from bpeline.corpus.output import Output
@@ -84,7 +85,9 @@ def _check(output: "Output", wanted: list[int]) -> None:
             raise Failure(f"{output.folder}: has no document {one}; they are numbered from 0 to {documents - 1:,}")
 
 
-def _show(console: Console, output: "Output", wanted: list[int], search: str | None, most: int, chars: int) -> None:
+def _show(console: "Console", output: "Output", wanted: list[int], search: str | None, most: int, chars: int) -> None:
+    from rich.text import Text
+
     from bpeline.corpus import inspect as reading
 
     found = reading.documents(output, wanted) if search is None else reading.search(output, search, most)
@@ -106,7 +109,9 @@ def _show(console: Console, output: "Output", wanted: list[int], search: str | N
         raise Failure(f"{output.folder}: no document holds {search!r}")
 
 
-def _tables(console: Console, found: "Statistics") -> None:
+def _tables(console: "Console", found: "Statistics") -> None:
+    from rich.text import Text
+
     from bpeline.corpus.findings import findings
     from bpeline.corpus.inspect import PERCENTILES
 
@@ -166,8 +171,11 @@ def _tables(console: Console, found: "Statistics") -> None:
 
 
 def _table(
-    console: Console, title: str | None, heads: tuple[str, ...], rows: list[Any], right: tuple[int, ...]
+    console: "Console", title: str | None, heads: tuple[str, ...], rows: list[Any], right: tuple[int, ...]
 ) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(
         title=title, title_justify="left", title_style="bold", box=None, show_header=any(heads), pad_edge=False
     )

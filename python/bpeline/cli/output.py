@@ -9,11 +9,12 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import IO, Any
-
-import numpy as np
+from typing import IO, TYPE_CHECKING, Any
 
 from bpeline.cli.failure import Failure
+
+if TYPE_CHECKING:
+    import numpy as np
 
 BLOCK = 1 << 16
 
@@ -86,7 +87,7 @@ class ArrayIds:
 
     def write(self, ids: "np.ndarray[Any, Any]") -> None:
         self.count += len(ids)
-        self.file.write(np.ascontiguousarray(ids, self.dtype).data)
+        self.file.write(ids.astype(self.dtype, "C", copy=False).data)
 
     def close(self) -> None:
         self.file.seek(0)

@@ -4,10 +4,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 SOON, OFTEN, SELDOM = 0.4, 0.1, 10.0  # seconds: until a bar appears, between its updates, between plain lines
 
@@ -41,10 +43,18 @@ class Report:
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
-        self.console = Console(stderr=True, quiet=quiet, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
-    def line(self, label: str, text: str | Text) -> None:
+    @cached_property
+    def console(self) -> "Console":
+        """Standard error. (Rich takes longer to import than many a command does its work.)"""
+        from rich.console import Console
+
+        return Console(stderr=True, quiet=self.quiet, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def line(self, label: str, text: "str | Text") -> None:
         """A label in bold, and what it labels."""
+        from rich.text import Text
+
         self.console.print(Text.assemble((f"{label:<10}", "bold"), text))
 
     @contextmanager
@@ -54,8 +64,7 @@ class Report:
         if self.quiet or hidden:
             yield step
             return
-        watch = self._bar if self.console.is_terminal else self._lines
-        thread = threading.Thread(target=watch, args=(step, ended), daemon=True)
+        thread = threading.Thread(target=self._watch, args=(step, ended), daemon=True)
         thread.start()
         try:
             yield step
@@ -63,9 +72,13 @@ class Report:
             ended.set()
             thread.join()
 
+    def _watch(self, step: Step, ended: threading.Event) -> None:
+        if not ended.wait(SOON):
+            (self._bar if self.console.is_terminal else self._lines)(step, ended)
+
     def _bar(self, step: Step, ended: threading.Event) -> None:
-        if ended.wait(SOON):
-            return
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
         columns = SpinnerColumn(), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False)
         with Progress(*columns, console=self.console, transient=True) as bar:
             task = bar.add_task("", total=step.total or None)

@@ -10,11 +10,11 @@ import typer
 from bpeline.cli import options
 from bpeline.cli.failure import Failure
 from bpeline.cli.report import Report, Step, number, size
-from bpeline.corpus.tokenize import Prepared, encoder_of, prepare
 
 if TYPE_CHECKING:
     from bpeline.corpus.job import Progress, Result
     from bpeline.corpus.plan import Plan
+    from bpeline.corpus.tokenize import Prepared
 
 Format = Literal["nanogpt", "llmc", "megatron", "datatrove", "npy", "parquet", "arrow"]
 Kind = Literal["text", "lines", "jsonl", "json", "parquet", "arrow", "csv"]
@@ -94,6 +94,8 @@ def tokenize(
 
     Example: bpeline tokenize data/ -o tokens/
     """
+    from bpeline.corpus.tokenize import encoder_of, prepare
+
     try:
         job = prepare(
             inputs,
@@ -167,7 +169,7 @@ class Tokenizing(Step):
         return f"{done}, {number(now.documents, 'document')}, {number(now.tokens, 'token')}{rest}"
 
 
-def describe(report: Report, job: Prepared, output: str) -> None:
+def describe(report: Report, job: "Prepared", output: str) -> None:
     """What the job takes, and what it makes of it."""
     plan = job.plan
     kinds = Counter(source.kind for source in plan.sources)
@@ -204,7 +206,7 @@ def documents_of(plan: "Plan", kinds: set[str]) -> str:
     return ", ".join(words)
 
 
-def show_estimate(report: Report, job: Prepared, threads: int | None) -> None:
+def show_estimate(report: Report, job: "Prepared", threads: int | None) -> None:
     """What the job would come to."""
     from bpeline.corpus.estimate import estimate
 

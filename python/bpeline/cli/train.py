@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -94,33 +94,20 @@ def train(
     with report.progress("training", 0) as step, warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", UserWarning)
         texts = sampled(items(inputs, column, separator), sample)
+        settings: dict[str, Any] = {
+            "min_frequency": min_frequency,
+            "max_token_length": max_token_length,
+            "ties": ties,
+            "threads": threads,
+            "progress": tell(step),
+            "max_memory": memory,
+            "name": name,
+        }
         if began is None:
             literals = ["<|endoftext|>"] if special_token is None else [literal for literal in special_token if literal]
-            tokenizer = bpeline.Tokenizer.train(
-                texts,
-                vocab_size,
-                pattern=pattern or "gpt2",
-                special_tokens=literals,
-                min_frequency=min_frequency,
-                max_token_length=max_token_length,
-                ties=ties,
-                threads=threads,
-                progress=tell(step),
-                max_memory=memory,
-                name=name,
-            )
-        else:
-            tokenizer = began.train_more(
-                texts,
-                vocab_size,
-                min_frequency=min_frequency,
-                max_token_length=max_token_length,
-                ties=ties,
-                threads=threads,
-                progress=tell(step),
-                max_memory=memory,
-                name=name,
-            )
+            settings |= {"pattern": pattern or "gpt2", "special_tokens": literals}
+        train_on = bpeline.Tokenizer.train if began is None else began.train_more
+        tokenizer = train_on(texts, vocab_size, **settings)
     for note in notes:
         report.line("note", str(note.message))
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .._reference import data
+from .._reference import data, spec
 from .._reference.regexes import compile_regex
 from .._reference.route import Route, route
 from .._reference.stages import SpecialTokens, spell, split_pieces, unspell
@@ -163,7 +163,7 @@ class Rules:
     def __init__(self, parts: data.Parts) -> None:
         self._specials = parts.special_tokens
         self._patterns: Sequence[re.Pattern[str]] = compile_regex(parts.pattern)
-        self._route: Route | None = None if parts.spec is None else route(parts.spec, self._patterns)
+        self._route: Route | None = None if parts.spec is None else route(spec.read(parts.spec), self._patterns)
         self._ids = {token: id for id, token in parts.tokens.items()}
         self._ranks = {
             (parts.tokens[left], parts.tokens[right]): rank for rank, (left, right) in enumerate(parts.merges or [])

@@ -9,11 +9,11 @@ and its ByteLevel takes one for spelled bytes if it can be (`<é>`, for a byte t
 import re
 from collections.abc import Callable, Iterable
 
+from .._reference.stages import BYTE_TO_CHARACTER
 from .fields import Section, shown
-from .model import ALPHABET
 from .text import flat
 
-_ALPHABET = frozenset(ALPHABET)
+_ALPHABET = frozenset(BYTE_TO_CHARACTER)
 _FALLBACK = re.compile("<0x[0-9A-Fa-f+][0-9A-Fa-f]>")
 
 

@@ -4,15 +4,10 @@ import itertools
 import re
 from typing import Any, NamedTuple, NoReturn
 
+from .._reference.data import MAX_ID
+from .._reference.stages import BYTE_TO_CHARACTER
 from ..errors import EncodingFileError
 from .fields import Section, shown
-
-MAX_ID = 0xFF_FFFF
-
-_PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
-ALPHABET = [chr(byte if byte in _PRINTABLE else 0x100 + _OTHERS.index(byte)) for byte in range(256)]
-"""How GPT-2's files, and these, spell each byte."""
 
 _SERVED_BY = {
     "WordPiece": "Hugging Face tokenizers or transformers serve it",
@@ -71,7 +66,7 @@ def read_model(model: Section) -> Model:
             model.refuse(f'the {key} "{model.content[key]}"')
     entries = _entries(model)
     spelled, inert = _spelled(entries)
-    missing = [(byte, character) for byte, character in enumerate(ALPHABET) if character not in spelled]
+    missing = [(byte, character) for byte, character in enumerate(BYTE_TO_CHARACTER) if character not in spelled]
     if missing:
         _refuse_missing(model, missing)
     merges = _merges(model)
@@ -109,7 +104,7 @@ def _entries(model: Section) -> dict[str, int]:
 
 def _spelled(entries: dict[str, int]) -> tuple[dict[str, int], list[tuple[str, int]]]:
     """The tokens that spell bytes, and the others."""
-    strangers = set("".join(entries)).difference(ALPHABET)
+    strangers = set("".join(entries)).difference(BYTE_TO_CHARACTER)
     if not strangers and "" not in entries:
         return entries, []
     stranger = re.compile("[" + re.escape("".join(sorted(strangers))) + "]" if strangers else "(?!)")

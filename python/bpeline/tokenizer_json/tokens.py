@@ -20,34 +20,49 @@ class Added(NamedTuple):
         return self.lstrip or self.rstrip or self.single_word
 
 
+_KINDS = (str, int, bool, bool, bool, bool, bool)
+"""Of the fields of `Added`."""
+
+
 def read_added(file: Section, model: Model) -> list[Added]:
     """The added tokens by id. tokenizers numbers them itself, in the order of the file: the ids must be those numbers."""
+    given = file.get("added_tokens", list) if file.content.get("added_tokens") is not None else []
+    listed = [_added(file, number, item) for number, item in enumerate(given)]
     tokens: dict[str, Added] = {}
     inert = dict(model.inert)
-    sections = file.sections("added_tokens") if file.content.get("added_tokens") is not None else []
-    may_be_made = model.can_become({str(section.content.get("content")) for section in sections})
+    may_be_made = model.can_become({token.content for token in listed})
     highest = -1
-    for section in sections:
-        flags = {flag: section.get(flag, bool) for flag in ("lstrip", "normalized", "rstrip", "single_word", "special")}
-        token = Added(content=section.get("content", str), id=section.get("id", int), **flags)
-        if not token.content:
-            section.refuse("an empty added token")
-        if token.content in tokens:
-            section.refuse(f"the added token {shown(token.content)} is repeated")
-        expected = model.vocabulary.get(token.content, inert.get(token.content))
+    for number, token in enumerate(listed):
+        content = token.content
+        expected = model.vocabulary.get(content, inert.get(content))
         if expected is None:
             expected = max(highest + 1, model.size)
         highest = max(highest, expected)
-        if token.id != expected:
-            section.refuse(
-                f"the added token {shown(token.content)} has the id {token.id}, for which tokenizers takes {expected}"
-            )
-        if token.content in may_be_made and not token.content.isascii():
-            section.refuse(
-                f"the added token {shown(token.content)} is spelled as a token of other bytes in the vocabulary"
-            )
-        tokens[token.content] = token
+        fault = None
+        if not content:
+            fault = "an empty added token"
+        elif content in tokens:
+            fault = f"the added token {shown(content)} is repeated"
+        elif token.id != expected:
+            fault = f"the added token {shown(content)} has the id {token.id}, for which tokenizers takes {expected}"
+        elif content in may_be_made and not content.isascii():
+            fault = f"the added token {shown(content)} is spelled as a token of other bytes in the vocabulary"
+        if fault is not None:
+            _section(file, number, given[number]).refuse(fault)
+        tokens[content] = token
     return sorted(tokens.values(), key=lambda token: token.id)
+
+
+def _added(file: Section, number: int, item: Any) -> Added:
+    """One of what may be hundreds of thousands."""
+    if type(item) is dict and tuple(map(type, fields := list(map(item.get, Added._fields)))) == _KINDS:
+        return Added._make(fields)
+    section = _section(file, number, item)
+    return Added._make(section.get(field, kind) for field, kind in zip(Added._fields, _KINDS, strict=True))
+
+
+def _section(file: Section, number: int, item: Any) -> Section:
+    return Section(f"{file.where}: added_tokens {number}", item)
 
 
 def read_around(file: Section) -> dict[str, list[int]] | None:
