@@ -193,7 +193,8 @@ impl Transducer {
                 add(&mut cuts, *mark);
             }
             if has(BEFORE) {
-                add(&mut cuts, text.floor_char_boundary(at + offset - 1));
+                let in_front = (0..at + offset).rfind(|&end| text.is_char_boundary(end));
+                add(&mut cuts, in_front.unwrap_or(0));
             }
             if has(MARK) {
                 *mark = at + offset;
@@ -233,9 +234,9 @@ const fn spread(flags: Flags) -> u32 {
 /// Whatever match is being read when the first character is read, the second must end it right there. Then the part in front has the same
 /// pieces, because what reads them sees no character of the other, and it may end where it does at the end of a text too; and what is behind
 /// begins with a piece.
-fn cuts(columns: &[Vec<(Flags, u32)>]) -> Vec<bool> {
+fn cuts(columns: &[Column]) -> Vec<bool> {
     let pairs = columns.iter().flat_map(|first| columns.iter().map(move |second| (first, second)));
-    let may_cut = |(first, second): (&Vec<(Flags, u32)>, &Vec<(Flags, u32)>)| {
+    let may_cut = |(first, second): (&Column, &Column)| {
         let mut between =
             first.iter().filter(|(flags, _)| flags & STUCK == 0).map(|&(_, next)| second[next as usize].0);
         between.all(|flags| flags == CUT)
@@ -243,9 +244,12 @@ fn cuts(columns: &[Vec<(Flags, u32)>]) -> Vec<bool> {
     pairs.map(may_cut).collect()
 }
 
+/// What follows each state for one class.
+type Column = Vec<(Flags, u32)>;
+
 /// The steps by class and state, of classes that differ; and of each class, which that is.
-fn columns(steps: &build::Steps) -> (Vec<Vec<(Flags, u32)>>, Vec<u8>) {
-    let mut columns: Vec<Vec<_>> = Vec::new();
+fn columns(steps: &build::Steps) -> (Vec<Column>, Vec<u8>) {
+    let mut columns: Vec<Column> = Vec::new();
     let numbers = (0..steps[0].len()).map(|class| {
         let column: Vec<_> = steps.iter().map(|of_state| of_state[class]).collect();
         let known = columns.iter().position(|known| *known == column);
