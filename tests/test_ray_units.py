@@ -67,6 +67,16 @@ def sizes(batch, unit):
         yield
 
 
+def sent_to(generator):
+    """What it yields, each asked for as Ray does: with `send`."""
+    try:
+        yield next(generator)
+        while True:
+            yield generator.send(1)
+    except StopIteration:
+        return
+
+
 def runs(plan, after):
     """What `RayEngine` does with the units, without a cluster."""
     reached = ray_units.START
@@ -75,7 +85,7 @@ def runs(plan, after):
         if before is not None:
             try:
                 run = None
-                for run in ray_units.encoded_unit(plan, after, 1, unit):
+                for run in sent_to(ray_units.encoded_unit(plan, after, 1, unit)):
                     run = ray_units.in_file(run, before, plan.sources[unit.begin])
                     yield run
                 reached = ray_units.reached_by(run, unit)

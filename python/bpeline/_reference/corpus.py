@@ -1,17 +1,19 @@
 """What the native backend does for the corpus job; see `rust/python/corpus.rs`."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer
 
 from .._types import ArrowTexts
 from . import arrow_text
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
-def separate(memory: Buffer, separator: str, is_last: bool) -> tuple[NDArray[np.int64], int]:
+
+def separate(memory: "Buffer", separator: str, is_last: bool) -> tuple[NDArray[np.int64], int]:
     """Moves the texts that `separator` parts to the beginning of `memory`, one after another; "\\r" before a separator "\\n" goes too.
 
     Returns where each begins there and the last ends, an int64 array, and how many bytes of `memory` they were. What follows the last
@@ -29,7 +31,7 @@ def separate(memory: Buffer, separator: str, is_last: bool) -> tuple[NDArray[np.
     return _offsets(texts), used
 
 
-def json_texts(block: Buffer, field: str) -> tuple[NDArray[np.uint8], NDArray[np.int64], int] | None:
+def json_texts(block: "Buffer", field: str) -> tuple[NDArray[np.uint8], NDArray[np.int64], int] | None:
     """Of a block of lines, each a JSON object, the string in one field: all strings as UTF-8 one after another, a uint8 array, where each
     begins and the last ends, an int64 array, and the number of lines, blank ones included.
 

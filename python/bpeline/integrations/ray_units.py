@@ -100,7 +100,8 @@ def encoded_unit(plan: Plan, after: dict[str, Any] | None, threads: int, unit: U
             last = replace(last, problems=last.problems + run.problems, size=last.size + run.size)
         yield last
     else:  # the end of the file, or of what can be read of it
-        yield from (last, *rest)
+        for run in (last, *rest):  # Ray sends to generators, which a tuple's iterator does not take
+            yield run
 
 
 def empty(plan: Plan, after: dict[str, Any]) -> Run:
