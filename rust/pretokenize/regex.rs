@@ -131,14 +131,12 @@ impl Matches<'_> {
 
     /// The next pieces by the transducer; one by other means wherever it is stuck, as it is at the end of the text.
     fn read(&mut self, boundaries: &mut Boundaries) -> Result<()> {
-        let mut last = None;
+        let last = self.reading.as_ref().map_or(0, |(_, place)| place.at + TEXT_BETWEEN_CHECKS);
         while !boundaries.is_enough()
             && boundaries.last() < self.text.len()
             && let Some((transducer, place)) = &mut self.reading
+            && place.at < last
         {
-            if place.at >= *last.get_or_insert(place.at + TEXT_BETWEEN_CHECKS) {
-                break;
-            }
             if place.at == self.text.len() || !transducer.read(self.text, place, boundaries) {
                 (self.start, self.from, self.found) = (boundaries.last(), boundaries.last(), None);
                 if let Some(end) = self.next_end()? {
