@@ -145,9 +145,8 @@ class TestJob:
 
     @pytest.mark.parametrize("options", [{}, {"val_fraction": 0.3}, {"shuffle_seed": 1}], ids=str)
     def test_large_files_in_parts(self, large_files, tmp_path, monkeypatch, options):
-        monkeypatch.setattr(
-            "bpeline.corpus.documents.BATCH_BYTES", 1
-        )  # where files are cut; the workers have the usual
+        # Where files are cut, and read here; the workers have the usual. A character may take four of them.
+        monkeypatch.setattr("bpeline.corpus.documents.BATCH_BYTES", 8)
         options = {"format": "npy", "separator": "<sep>", "on_error": "skip", **options}
         units = list(ray_units.units(plans.make(find(large_files, ReadOptions(separator="<sep>"))), None))
         assert len({unit.begin for unit in units if unit.start}) == 5

@@ -108,11 +108,16 @@ def check(folder, name, content, batch, unit, kind=None, separator=None, **optio
             assert many == one
             if isinstance(one, str):
                 continue
-            found = list(joined(runs(plan, None)))
-            for index in range(0, len(found), 1 + len(found) // 5):
-                after = found[index].after
-                for rest in (job.encoded(plan, after, read, 1), joined(runs(plan, after)) if after["place"] else ()):
-                    assert told([*found[: index + 1], *rest]) == told(found)
+            for found in (list(joined(runs(plan, None))), list(job.encoded(plan, None, read, 1))):
+                goes_on(plan, found)
+
+
+def goes_on(plan, found):
+    """Here and on a cluster, after any of these runs of either."""
+    for index in range(0, len(found), 1 + len(found) // 5):
+        after = found[index].after
+        for rest in (job.encoded(plan, after, read, 1), joined(runs(plan, after)) if after["place"] else ()):
+            assert told([*found[: index + 1], *rest]) == told(found)
 
 
 def told(runs):

@@ -4,8 +4,10 @@ A part of a file does not know how much lies before it (`corpus/parts.py`). But 
 process, which has the runs in order, moves the numbers of that one.
 """
 
+import itertools
 import re
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from ..corpus.job import encoded
 from ..corpus.parts import cuts
 from ..corpus.plan import Plan
 from ..corpus.readers import read
+from ..errors import BpelineError
 
 UNIT_BYTES = 64_000_000
 """Bytes of files, as stored, that make a unit, and of a part of a file; a larger file that cannot be cut is one by itself."""
@@ -54,7 +57,8 @@ def units(plan: Plan, place: dict[str, Any] | None) -> Iterator[Unit]:
     begin, size = first, 0
     for number in range(first, len(plan.sources)):
         source, start = plan.sources[number], 0
-        for cut in cuts(source, UNIT_BYTES, place["seek"] if place and number == first else 0):
+        after = _second(source, Place(**place)) if place and number == first else 0
+        for cut in cuts(source, UNIT_BYTES, after) if after is not None else ():
             if begin < number:
                 yield Unit(begin, number)
             yield Unit(number, number + 1, start, cut)
@@ -68,6 +72,19 @@ def units(plan: Plan, place: dict[str, Any] | None) -> Iterator[Unit]:
             begin, size = number + 1, 0
     if begin < len(plan.sources):
         yield Unit(begin, len(plan.sources))
+
+
+def _second(source: Source, place: Place) -> int | None:
+    """Where the batch behind the one at a place begins, as `Place.seek` counts; None if there is none, or it cannot be read.
+
+    A job goes on in the middle of a batch, which must then be read as it was: no part may end in it.
+    """
+    try:
+        with closing(read(source, place)) as batches:
+            second = next(itertools.islice(batches, 1, None), None)
+    except (BpelineError, OSError):
+        return None
+    return None if second is None else second.place.seek
 
 
 def encoded_unit(plan: Plan, after: dict[str, Any] | None, threads: int, unit: Unit) -> Generator[Run]:
