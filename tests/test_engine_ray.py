@@ -12,7 +12,7 @@ import termios
 import threading
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 import bpeline
 from bpeline.corpus import plan as plans
-from bpeline.corpus.documents import Problem, ReadOptions
+from bpeline.corpus.documents import Place, Problem, ReadOptions
 from bpeline.corpus.encoder import Run
 from bpeline.corpus.inputs import find
 from bpeline.corpus.verify import verify_corpus
@@ -55,7 +55,7 @@ class TestUnits:
     def test_files_make_units(self, monkeypatch, sizes, first, wanted):
         monkeypatch.setattr(ray_units, "UNIT_BYTES", 100)
         files = [replace(source, size=size) for source, size in zip(sources([""] * len(sizes)), sizes, strict=True)]
-        place = {"source": first, "seek": 0} if first else None
+        place = asdict(Place(first, 0)) if first else None
         found = list(ray_units.units(plans.make(files), place))
         assert [(unit.begin, unit.end) for unit in found] == wanted
 
