@@ -14,8 +14,9 @@ use bpeline::decode::Decoder;
 use bpeline::encoding::builtin;
 use bpeline::interrupt::Never;
 use bpeline::merge::Merger;
+use bpeline::pretokenize::instructions::Instructions;
 use bpeline::pretokenize::rules::Gpt2;
-use bpeline::pretokenize::scanner::{Scanner, Words};
+use bpeline::pretokenize::scanner::Scanner;
 use bpeline::pretokenize::{Boundaries, Pattern, names};
 use bpeline::sink::Count;
 use bpeline::special::Special;
@@ -80,22 +81,12 @@ fn special_tokens(text: &str, encoding: &Encoding) -> usize {
     segments
 }
 
-/// Pieces, by what `next` does with a scanner.
-fn pieces(text: &str, next: impl Fn(&mut Scanner<Gpt2>, &mut Boundaries) -> bool) -> usize {
+fn pieces(text: &str, by: Instructions) -> usize {
     let (mut pieces, mut scanner, mut boundaries) = (0, Scanner::<Gpt2>::new(text, 0), Boundaries::default());
-    while next(&mut scanner, &mut boundaries) {
+    while scanner.next_by(by, &mut boundaries) {
         pieces += black_box(&boundaries).count();
     }
     pieces
-}
-
-/// The best that the processor has: AVX2 on x86-64.
-fn detected(text: &str) -> usize {
-    pieces(text, |scanner, boundaries| scanner.next(boundaries))
-}
-
-fn portable(text: &str) -> usize {
-    pieces(text, |scanner, boundaries| scanner.next_by::<Words>(boundaries))
 }
 
 /// Each stage, and the whole, over each text.
@@ -110,7 +101,6 @@ fn stages(c: &mut Criterion) {
         assert_eq!(decoded(&decoder, &encoding, &wide), text.as_bytes());
         assert_eq!(encode(&without_cache, text), ids);
         assert_eq!(count(&warm, text), ids.len());
-        assert_eq!(detected(text), portable(text));
 
         let mut bench = |stage: &str, run: &mut dyn FnMut() -> usize| {
             let mut group = c.benchmark_group(stage);
@@ -119,8 +109,10 @@ fn stages(c: &mut Criterion) {
             group.finish();
         };
         bench("special tokens", &mut || special_tokens(text, &encoding));
-        bench("pieces, detected", &mut || detected(text));
-        bench("pieces, portable", &mut || portable(text));
+        for by in Instructions::all() {
+            assert_eq!(pieces(text, by), pieces(text, Instructions::best()));
+            bench(&format!("pieces, {:?}", by.kind()), &mut || pieces(text, by));
+        }
         bench("encode, warm", &mut || encode(&warm, text).len());
         bench("encode, no cache", &mut || encode(&without_cache, text).len());
         bench("count, warm", &mut || count(&warm, text));

@@ -4,10 +4,11 @@
 
 use std::sync::LazyLock;
 
+use bpeline::pretokenize::instructions::Instructions;
 use bpeline::pretokenize::rules::{
     Cl100k, DeepSeekV3, Family, Gpt2, Known, Llama3, O200k, Qwen2, Rules, SPELLINGS, Tekken,
 };
-use bpeline::pretokenize::scanner::{Scanner, Words};
+use bpeline::pretokenize::scanner::Scanner;
 use bpeline::pretokenize::{Boundaries, IN_TURN, Pattern, names};
 use fancy_regex::Regex;
 use proptest::prelude::*;
@@ -82,22 +83,22 @@ fn by_characters(rules: &Rules, text: &str) -> Vec<usize> {
     ends
 }
 
-fn by_words(known: Known, text: &str) -> Vec<usize> {
-    fn ends<F: Family>(text: &str) -> Vec<usize> {
+fn by_blocks(known: Known, by: Instructions, text: &str) -> Vec<usize> {
+    fn ends<F: Family>(by: Instructions, text: &str) -> Vec<usize> {
         let (mut ends, mut scanner, mut boundaries) = (Vec::new(), Scanner::<F>::new(text, 0), Boundaries::default());
-        while scanner.next_by::<Words>(&mut boundaries) {
+        while scanner.next_by(by, &mut boundaries) {
             ends.extend(boundaries.pieces().map(|(_, end)| end));
         }
         ends
     }
     match known {
-        Known::Gpt2 => ends::<Gpt2>(text),
-        Known::Llama3 => ends::<Llama3>(text),
-        Known::Cl100k => ends::<Cl100k>(text),
-        Known::Qwen2 => ends::<Qwen2>(text),
-        Known::O200k => ends::<O200k>(text),
-        Known::Tekken => ends::<Tekken>(text),
-        Known::DeepSeekV3 => ends::<DeepSeekV3>(text),
+        Known::Gpt2 => ends::<Gpt2>(by, text),
+        Known::Llama3 => ends::<Llama3>(by, text),
+        Known::Cl100k => ends::<Cl100k>(by, text),
+        Known::Qwen2 => ends::<Qwen2>(by, text),
+        Known::O200k => ends::<O200k>(by, text),
+        Known::Tekken => ends::<Tekken>(by, text),
+        Known::DeepSeekV3 => ends::<DeepSeekV3>(by, text),
     }
 }
 
@@ -107,13 +108,15 @@ fn cut<'t>(text: &'t str, ends: &[usize]) -> Vec<&'t str> {
     ends.iter().map(|&end| &text[std::mem::replace(&mut start, end)..end]).collect()
 }
 
-/// By characters, by blocks with what this machine has, and by blocks without.
+/// By characters, and by blocks with all instructions that this machine has.
 fn assert_pieces(text: &str) {
     for Named { name, oracle, pattern, known } in ALL.iter() {
         let expected = by_fancy_regex(oracle, text);
         assert_eq!(cut(text, &by_characters(known.rules(), text)), cut(text, &expected), "characters, {name} {text:?}");
-        assert_eq!(cut(text, &by_pattern(pattern, text)), cut(text, &expected), "blocks, {name} {text:?}");
-        assert_eq!(cut(text, &by_words(*known, text)), cut(text, &expected), "words, {name} {text:?}");
+        assert_eq!(cut(text, &by_pattern(pattern, text)), cut(text, &expected), "pattern, {name} {text:?}");
+        for by in Instructions::all() {
+            assert_eq!(cut(text, &by_blocks(*known, by, text)), cut(text, &expected), "{by:?}, {name} {text:?}");
+        }
     }
 }
 
@@ -179,7 +182,9 @@ fn long_pieces() {
             for Named { name, pattern, known, .. } in ALL.iter() {
                 let expected = by_characters(known.rules(), &text);
                 assert!(by_pattern(pattern, &text) == expected, "{name}, {run:?}");
-                assert!(by_words(*known, &text) == expected, "{name}, {run:?}");
+                for by in Instructions::all() {
+                    assert!(by_blocks(*known, by, &text) == expected, "{by:?}, {name}, {run:?}");
+                }
             }
         }
     }

@@ -7,8 +7,9 @@ mod splitting;
 use std::sync::LazyLock;
 
 use bpeline::error::Error;
+use bpeline::pretokenize::instructions::Instructions;
 use bpeline::pretokenize::rules::{Family, Gpt2};
-use bpeline::pretokenize::scanner::{Classify, Scanner, Words};
+use bpeline::pretokenize::scanner::Scanner;
 use bpeline::pretokenize::{Boundaries, GPT2_PATTERN, Pattern, regex::Engine};
 use fancy_regex::Regex;
 use proptest::prelude::*;
@@ -69,11 +70,18 @@ fn by_pattern(pattern: &Pattern, text: &str) -> Vec<String> {
     pieces
 }
 
-fn by_blocks<C: Classify>(text: &str) -> Vec<String> {
-    let (mut pieces, mut scanner, mut boundaries) = (Vec::new(), Scanner::<Gpt2>::new(text, 0), Boundaries::default());
-    while scanner.next_by::<C>(&mut boundaries) {
-        pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
-    }
+/// By blocks, with all instructions that this machine has.
+fn by_blocks(text: &str) -> Vec<String> {
+    let mut by_all = Instructions::all().map(|instructions| {
+        let (mut pieces, mut scanner, mut boundaries) =
+            (Vec::new(), Scanner::<Gpt2>::new(text, 0), Boundaries::default());
+        while scanner.next_by(instructions, &mut boundaries) {
+            pieces.extend(boundaries.pieces().map(|(start, end)| text[start..end].to_owned()));
+        }
+        (instructions, pieces)
+    });
+    let (_, pieces) = by_all.next().unwrap();
+    by_all.for_each(|(instructions, others)| assert_eq!(others, pieces, "{instructions:?}: {text:?}"));
     pieces
 }
 
@@ -86,14 +94,16 @@ fn ends(text: &str, next: impl Fn(&mut Scanner<Gpt2>, &mut Boundaries) -> bool) 
     ends
 }
 
-/// By blocks, with AVX2 where this machine has it and without, pieces end where they do by characters.
+/// By blocks, with all instructions that this machine has, pieces end where they do by characters.
 fn assert_ends(text: &str) {
     let mut expected = Vec::new();
     while expected.last().is_none_or(|&end| end < text.len()) && !text.is_empty() {
         expected.push(Gpt2::RULES.piece_end(text, expected.last().copied().unwrap_or_default()));
     }
-    assert_eq!(ends(text, |scanner, boundaries| scanner.next(boundaries)), expected, "{text:?}");
-    assert_eq!(ends(text, |scanner, boundaries| scanner.next_by::<Words>(boundaries)), expected, "{text:?}");
+    for instructions in Instructions::all() {
+        let found = ends(text, |scanner, boundaries| scanner.next_by(instructions, boundaries));
+        assert_eq!(found, expected, "{instructions:?}: {text:?}");
+    }
 }
 
 fn by_characters(text: &str) -> Vec<String> {
@@ -132,8 +142,7 @@ proptest! {
         let text = "x ".repeat(before / 2) + &"y".repeat(before % 2) + &texts.concat();
         let expected = by_fancy_regex(&COMPILED[0].0, &text);
         prop_assert_eq!(by_characters(&text), &expected[..]);
-        prop_assert_eq!(by_blocks::<Words>(&text), &expected[..]);
-        // With AVX2 where this machine has it.
+        prop_assert_eq!(by_blocks(&text), &expected[..]);
         prop_assert_eq!(by_pattern(&COMPILED[0].1, &text), &expected[..]);
     }
 }
@@ -149,7 +158,7 @@ fn every_character_in_contexts() {
         if text.len() > 20_000 {
             let expected = by_fancy_regex(&oracle, &text);
             assert_eq!(by_characters(&text), expected);
-            assert_eq!(by_blocks::<Words>(&text), expected);
+            assert_eq!(by_blocks(&text), expected);
             assert_eq!(by_pattern(&pattern, &text), expected);
             text.clear();
         }
@@ -200,7 +209,7 @@ fn every_end_of_a_text() {
     let doubled = text.repeat(2);
     for (end, _) in doubled.char_indices() {
         assert_ends(&doubled[..end]);
-        assert_eq!(by_blocks::<Words>(&doubled[..end]), by_fancy_regex(&COMPILED[0].0, &doubled[..end]));
+        assert_eq!(by_blocks(&doubled[..end]), by_fancy_regex(&COMPILED[0].0, &doubled[..end]));
     }
 }
 
@@ -211,7 +220,7 @@ fn long_pieces_and_many() {
     let long = "x".repeat(300_000);
     for text in [format!("{long} {long}1{long}"), "a ".repeat(5_000), format!(" {long}{}", "?x".repeat(400))] {
         assert_eq!(by_pattern(&pattern, &text), by_characters(&text));
-        assert_eq!(by_blocks::<Words>(&text), by_characters(&text));
+        assert_eq!(by_blocks(&text), by_characters(&text));
     }
 }
 

@@ -1,23 +1,34 @@
-//! The classes of a block with AVX2: ASCII 64 bytes at a time; so are the letters that the first two bytes tell, which most
-//! characters of Chinese, Korean, Cyrillic or Latin are; and of what is left, all characters of a block that share a page of 256,
-//! since a text has few.
+//! The classes of a block with AVX2, in two halves.
 
 use std::arch::x86_64::*;
 
+use super::block::{BLOCK, Classes, Wide, Window};
 use super::classes::{Alphabet, BITS, Tables};
 use super::rules::Family;
-use super::scanner::{Classify, Window};
-use super::starts::{BLOCK, Classes};
+use super::scanner::By;
 
 /// 32 bytes to a register. Only for a caller that has seen that the processor has AVX2.
 pub struct Avx2;
 
-impl Classify for Avx2 {
+impl By for Avx2 {
     #[inline(always)]
     fn classify<F: Family>(window: &Window) -> Classes {
-        // SAFETY: `Scanner::next` names this type only behind `is_x86_feature_detected!("avx2")`, in a
-        // function compiled for AVX2.
+        // SAFETY: `Scanner::next_by` names this type only for a processor that has AVX2, in a function compiled for it.
         unsafe { classify::<F>(window) }
+    }
+}
+
+impl Wide for Avx2 {
+    #[inline(always)]
+    fn letters<F: Family>(window: &Window, tables: &Tables) -> [u64; BITS] {
+        // SAFETY: as above.
+        unsafe { letters::<F>(window, tables) }
+    }
+
+    #[inline(always)]
+    fn on_page<F: Family>(window: &Window, lead: usize, tables: &Tables) -> [u64; BITS + 1] {
+        // SAFETY: as above.
+        unsafe { on_page::<F>(window, lead, tables) }
     }
 }
 
@@ -77,27 +88,11 @@ fn classify<F: Family>(window: &Window) -> Classes {
         next: window[BLOCK],
     };
     if high != 0 {
-        let tables = alphabet.tables();
-        let letters = letters::<F>(window, tables);
-        classes.put(alphabet, letters);
-        let mut leads = high & !continuation & !(letters[0] | letters[1] | letters[2]);
-        while leads != 0 {
-            let lead = leads.trailing_zeros() as usize;
-            // A page costs about as much as three characters.
-            if leads.count_ones() > 3 {
-                let [class @ .., on_page] = on_page::<F>(window, lead, tables);
-                classes.put(alphabet, class);
-                leads &= !on_page;
-            } else {
-                classes.put_character(alphabet, window, lead);
-                leads &= leads - 1;
-            }
-        }
+        classes.put_characters::<F, Avx2>(window);
     }
     classes
 }
 
-/// The bits of the classes of the characters of which the first two bytes say what letters they are.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn letters<F: Family>(window: &Window, tables: &Tables) -> [u64; BITS] {
@@ -107,7 +102,7 @@ fn letters<F: Family>(window: &Window, tables: &Tables) -> [u64; BITS] {
         let mut letters = [0; BITS];
         for (bit, letters) in letters.iter_mut().enumerate() {
             if const { F::RULES.alphabet.octant_bits() }[bit] {
-                let [c, d, e] = tables.octants[bit].as_chunks().0 else { unreachable!("48 bytes") };
+                let [c, d, e, _] = tables.octants[bit].as_chunks().0 else { unreachable!("64 bytes") };
                 let octants = _mm256_or_si256(_mm256_or_si256(of_leads(0xc0, c), of_leads(0xd0, d)), of_leads(0xe0, e));
                 *letters = bits(has(octants, _mm256_srli_epi16(second, 3)));
             }
@@ -116,7 +111,6 @@ fn letters<F: Family>(window: &Window, tables: &Tables) -> [u64; BITS] {
     }))
 }
 
-/// The bits of the classes of all characters on the page of the one that begins at byte `lead`, and those characters.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn on_page<F: Family>(window: &Window, lead: usize, tables: &Tables) -> [u64; BITS + 1] {

@@ -146,14 +146,14 @@ pub struct Tables {
     numbers: [u8; 16],
     pages: [Page; CLASS_BLOCKS.len()],
     /// For each bit of a class's number and the first bytes 0xC0 to 0xEF, of characters of two and three bytes: a bit for each
-    /// octant that is all letters of a class whose number has the bit.
-    pub octants: [[u8; 48]; BITS],
+    /// octant that is all letters of a class whose number has the bit. No bits for 0xF0 to 0xFF.
+    pub octants: [[u8; 64]; BITS],
 }
 
 impl Tables {
     const fn of(alphabet: Alphabet) -> Tables {
         let mut tables =
-            Tables { numbers: [0; 16], pages: [[[0; 32]; BITS]; CLASS_BLOCKS.len()], octants: [[0; 48]; BITS] };
+            Tables { numbers: [0; 16], pages: [[[0; 32]; BITS]; CLASS_BLOCKS.len()], octants: [[0; 64]; BITS] };
         let mut generated = 0;
         while generated < 16 {
             tables.numbers[generated] = alphabet.number(alphabet.class(generated as u8));

@@ -4,12 +4,17 @@
 //! goes through a regular-expression engine ([`regex`]), several one after the other ([`in_turn`]). Pieces are
 //! consecutive and cover the text: what a pattern does not match is a piece too, so that nothing is lost.
 
+mod around;
 mod automaton;
 #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
 mod avx2;
+#[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+mod avx512;
+mod block;
 pub mod classes;
 pub mod cuts;
 pub mod in_turn;
+pub mod instructions;
 pub mod names;
 pub mod regex;
 pub mod regular;
@@ -150,22 +155,34 @@ impl Boundaries {
 
     /// An end at each bit of `mask`, the lowest bit at byte `first`. There must be room for 64.
     #[inline(always)]
-    fn push_mask(&mut self, first: usize, mut mask: u64) {
-        let count = mask.count_ones() as usize;
-        let room = self.at[self.length..].first_chunk_mut::<64>();
+    fn push_mask(&mut self, first: usize, mask: u64) {
+        self.push_ends(mask, |room| ends(first, mask, room));
+    }
+
+    /// As many ends as `mask` has bits, which `write` writes to the front of the room.
+    #[inline(always)]
+    fn push_ends(&mut self, mask: u64, write: impl FnOnce(&mut [usize; 64])) {
+        let room = self.at[self.length..].first_chunk_mut();
         debug_assert!(room.is_some());
-        let Some(room) = room else { return };
-        // Eight at a time without asking for the end: what is too much is overwritten.
-        for eight in room.as_chunks_mut::<8>().0 {
-            for place in eight {
-                *place = first + mask.trailing_zeros() as usize;
-                mask &= mask.wrapping_sub(1);
-            }
-            if mask == 0 {
-                break;
-            }
+        if let Some(room) = room {
+            write(room);
         }
-        self.length += count;
+        self.length += mask.count_ones() as usize;
+    }
+}
+
+/// The number of each bit of `mask`, the lowest being `first`; behind them something.
+#[inline(always)]
+fn ends(first: usize, mut mask: u64, room: &mut [usize; 64]) {
+    // Eight at a time without asking for the end: what is too much is overwritten.
+    for eight in room.as_chunks_mut::<8>().0 {
+        for place in eight {
+            *place = first + mask.trailing_zeros() as usize;
+            mask &= mask.wrapping_sub(1);
+        }
+        if mask == 0 {
+            break;
+        }
     }
 }
 

@@ -1,26 +1,32 @@
 //! The pieces of the families by blocks of 64 bytes: a bit for each byte and class, and algebra on them.
 //!
-//! [`Classify`] makes the masks of a block, [`starts`](super::starts) finds the piece starts by them, and the rules of each family
+//! [`By`] makes the masks of a block, [`starts`](super::starts) finds the piece starts by them, and the rules of each family
 //! are data ([`rules`](super::rules)). Nothing is branched on but what is rare in text. A block that the algebra does not cover
 //! is done a character at a time ([`scalar`](super::scalar)), from the start of the piece that it begins in; the next block
 //! begins with the first piece behind it. The tests compare all of them with fancy-regex.
 
 use std::marker::PhantomData;
 
-use super::Boundaries;
-#[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
-pub use super::avx2::Avx2;
+use super::around::Around;
+use super::block::{BLOCK, Classes, Window};
+use super::instructions::{Instructions, Kind};
 use super::rules::Family;
-use super::starts::{Around, BLOCK, Carry, Classes, starts};
-pub use super::words::Words;
+use super::starts::{Carry, starts};
+use super::words::Words;
+use super::{Boundaries, ends};
+#[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+use super::{avx2::Avx2, avx512::Avx512};
 use crate::interrupt::TEXT_BETWEEN_CHECKS;
 
-/// A block, and three bytes more, so that all bytes of its last character are there.
-pub type Window = [u8; BLOCK + 3];
-
-/// A way to classify a block.
-pub trait Classify {
+/// What blocks are done by.
+pub trait By {
     fn classify<F: Family>(window: &Window) -> Classes;
+
+    /// The number of each bit of `mask`, the lowest being `first`; behind them something.
+    #[inline(always)]
+    fn ends(first: usize, mask: u64, room: &mut [usize; BLOCK]) {
+        ends(first, mask, room);
+    }
 }
 
 pub struct Scanner<'t, F> {
@@ -44,31 +50,42 @@ impl<'t, F: Family> Scanner<'t, F> {
     /// between two looks for an interrupt. False at the end of the text.
     #[inline]
     pub fn next(&mut self, boundaries: &mut Boundaries) -> bool {
+        self.next_by(Instructions::best(), boundaries)
+    }
+
+    #[inline]
+    pub fn next_by(&mut self, instructions: Instructions, boundaries: &mut Boundaries) -> bool {
         #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
-        if is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt")
         {
             #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-            fn next<F: Family>(scanner: &mut Scanner<F>, boundaries: &mut Boundaries) -> bool {
-                scanner.next_by::<Avx2>(boundaries)
+            fn avx2<F: Family>(scanner: &mut Scanner<F>, boundaries: &mut Boundaries) -> bool {
+                scanner.next_as::<Avx2>(boundaries)
             }
-            // SAFETY: the processor has what the function is compiled for.
-            return unsafe { next(self, boundaries) };
+            #[target_feature(enable = "avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+            fn avx512<F: Family>(scanner: &mut Scanner<F>, boundaries: &mut Boundaries) -> bool {
+                scanner.next_as::<Avx512>(boundaries)
+            }
+            match instructions.kind() {
+                // SAFETY: `Instructions` are some that the processor has.
+                Kind::Avx512 => return unsafe { avx512(self, boundaries) },
+                // SAFETY: as above.
+                Kind::Avx2 => return unsafe { avx2(self, boundaries) },
+                Kind::Any => {}
+            }
         }
-        self.next_by::<Words>(boundaries)
+        let _ = instructions;
+        self.next_as::<Words>(boundaries)
     }
 
     #[inline(always)]
-    pub fn next_by<C: Classify>(&mut self, boundaries: &mut Boundaries) -> bool {
+    fn next_as<B: By>(&mut self, boundaries: &mut Boundaries) -> bool {
         boundaries.begin(self.start);
         if self.start == self.text.len() {
             return false;
         }
         let last = self.at.saturating_add(TEXT_BETWEEN_CHECKS).min(self.text.len());
         while !boundaries.is_enough() && self.at < last {
-            self.block::<C>(boundaries);
+            self.block::<B>(boundaries);
         }
         // In a last block that is not full there is an end already, if no whitespace is in front.
         if self.at >= self.text.len() && boundaries.last() != self.text.len() {
@@ -80,7 +97,7 @@ impl<'t, F: Family> Scanner<'t, F> {
 
     /// The pieces that end with a start in the next block, which is not past the end.
     #[inline(always)]
-    fn block<C: Classify>(&mut self, boundaries: &mut Boundaries) {
+    fn block<B: By>(&mut self, boundaries: &mut Boundaries) {
         let rest = &self.text.as_bytes()[self.at..];
         let end: Window;
         let window = match rest.first_chunk() {
@@ -91,9 +108,9 @@ impl<'t, F: Family> Scanner<'t, F> {
             }
         };
         let around = Around { text: self.text, at: self.at };
-        match starts::<F>(C::classify::<F>(window), &mut self.carry, around) {
+        match starts::<F>(B::classify::<F>(window), &mut self.carry, around) {
             Some(starts) => {
-                boundaries.push_mask(self.at, starts);
+                boundaries.push_ends(starts, |room| B::ends(self.at, starts, room));
                 self.at += BLOCK;
             }
             None => self.irregular_block(boundaries),

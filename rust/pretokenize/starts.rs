@@ -6,51 +6,11 @@
 //!
 //! What is rare and intricate is not here: such a block is *irregular*, and its pieces are found a character at a time.
 
+use super::around::{Around, Behind, is_quiet};
+use super::block::{BLOCK, Classes};
 use super::classes::{Alphabet, Bits, Class};
 use super::rules::{Contractions, Family, Front, Rules, Tail};
 use super::scalar::contraction;
-use super::scanner::Window;
-
-pub const BLOCK: usize = 64;
-
-/// What the bytes of a block are, a bit each.
-#[derive(Clone, Copy, Default)]
-pub struct Classes {
-    /// The bits of a class's number; of a character outside ASCII the first byte alone has them.
-    pub class: Bits,
-    /// U+0020.
-    pub blank: u64,
-    /// U+000D and U+000A.
-    pub newline: u64,
-    pub apostrophe: u64,
-    pub slash: u64,
-    /// 0x80 to 0xBF.
-    pub continuation: u64,
-    /// 0x80 to 0xFF.
-    pub high: u64,
-    /// First bytes of whitespace outside ASCII.
-    pub wide_space: u64,
-    /// The byte behind the block.
-    pub next: u8,
-}
-
-impl Classes {
-    /// The class of more characters outside ASCII.
-    #[inline(always)]
-    pub fn put(&mut self, alphabet: Alphabet, class: Bits) {
-        for (bit, more) in self.class.iter_mut().zip(class) {
-            *bit |= more;
-        }
-        self.wide_space |= alphabet.space(class);
-    }
-
-    /// The class of the character outside ASCII that begins at byte `lead`.
-    #[inline(always)]
-    pub fn put_character(&mut self, alphabet: Alphabet, window: &Window, lead: usize) {
-        let number = alphabet.tables().class_number(window, lead) as u64;
-        self.put(alphabet, std::array::from_fn(|bit| (number >> bit & 1) << lead));
-    }
-}
 
 /// What a block leaves to the next: the last bits of its masks.
 #[derive(Clone, Copy, Default)]
@@ -106,73 +66,6 @@ impl Carry {
         let number = F::RULES.alphabet.number(Class::Space) as u64;
         let class = std::array::from_fn(|bit| number >> bit & 1);
         Carry { class, space: 1, none_ends: 1, ..Carry::default() }
-    }
-}
-
-/// What is beyond the block that begins at byte `at`.
-#[derive(Clone, Copy)]
-pub struct Around<'t> {
-    pub text: &'t str,
-    pub at: usize,
-}
-
-impl Around<'_> {
-    fn rest(&self, offset: usize) -> &[u8] {
-        self.text.as_bytes().get(self.at + offset..).unwrap_or_default()
-    }
-
-    /// Whether whitespace in front of the character at that byte of the block gives nothing back.
-    fn is_quiet(&self, alphabet: Alphabet, offset: usize) -> bool {
-        alphabet.at(self.text, self.at + offset).is_none_or(|(class, _)| is_quiet(alphabet, class))
-    }
-
-    /// Of the character that begins at that byte.
-    fn length(&self, offset: usize) -> usize {
-        self.text[self.at + offset..].chars().next().map_or(0, char::len_utf8)
-    }
-
-    /// What is behind the character at the end of the block.
-    fn behind(&self) -> &str {
-        let end = (self.at + BLOCK..).take(4).find_map(|end| self.text.get(end..));
-        end.unwrap_or_default()
-    }
-
-    /// What follows the whitespace behind the block, newlines not counted as such.
-    #[cold]
-    fn behind_space(&self) -> Behind {
-        let rest = self.behind();
-        let is_space = |c: &char| !matches!(c, '\r' | '\n') && Alphabet::Plain.of(*c as u32) == Class::Space;
-        match rest.chars().find(|c| !is_space(c)) {
-            None => Behind::End,
-            Some('\r' | '\n') => Behind::Newline,
-            Some(_) => Behind::Text,
-        }
-    }
-
-    /// Whether the upper-case letters behind the block, if any, are followed by letters or marks of another kind.
-    #[cold]
-    fn upper_goes_on(&self) -> bool {
-        let mut classes = self.behind().chars().map(|c| Alphabet::Cased.of(c as u32));
-        classes
-            .find(|&class| class != Class::Upper)
-            .is_some_and(|class| matches!(class, Class::Lower | Class::Letter | Class::Mark))
-    }
-}
-
-#[derive(PartialEq, Eq)]
-enum Behind {
-    End,
-    Newline,
-    Text,
-}
-
-const fn is_quiet(alphabet: Alphabet, class: Class) -> bool {
-    match class {
-        Class::Space => true,
-        Class::Number | Class::ApartLetter | Class::ApartOther | Class::ApartControl => {
-            matches!(alphabet, Alphabet::Apart)
-        }
-        _ => false,
     }
 }
 

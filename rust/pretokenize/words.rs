@@ -1,14 +1,14 @@
 //! For processors without a wider way: a byte of flags for each byte of text, which the compiler does with whatever vectors
 //! there are, and eight of them to a word for the masks. Characters outside ASCII are classified one by one.
 
+use super::block::{BLOCK, Classes, Window};
 use super::classes::Class;
 use super::rules::Family;
-use super::scanner::{Classify, Window};
-use super::starts::{BLOCK, Classes};
+use super::scanner::By;
 
 pub struct Words;
 
-impl Classify for Words {
+impl By for Words {
     #[inline(always)]
     fn classify<F: Family>(window: &Window) -> Classes {
         let alphabet = F::RULES.alphabet;
