@@ -39,7 +39,7 @@ pub struct Finder {
 }
 
 /// What literals begin with: much faster to find than the automaton is to run.
-enum Beginnings {
+pub enum Beginnings {
     /// All of them, with this.
     Same(Box<memmem::Finder<'static>>),
     /// Each of them, with one of a few (by vectors: Teddy, of Hyperscan).
@@ -250,7 +250,8 @@ impl Finder {
 }
 
 impl Beginnings {
-    fn new(mut literals: Vec<&[u8]>) -> Self {
+    /// Of one literal at least.
+    pub fn new(mut literals: Vec<&[u8]>) -> Self {
         literals.sort_unstable();
         let (first, last) = (literals[0], literals[literals.len() - 1]);
         let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
@@ -271,7 +272,7 @@ impl Beginnings {
 
     /// The first place in `window` at which a literal may start.
     #[inline]
-    fn find(&self, bytes: &[u8], window: Range<usize>) -> Option<usize> {
+    pub fn find(&self, bytes: &[u8], window: Range<usize>) -> Option<usize> {
         let seen = |longest: usize| window.start..(window.end + longest - 1).min(bytes.len());
         match self {
             Beginnings::Same(finder) => {

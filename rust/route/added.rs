@@ -14,12 +14,14 @@ use super::traced::Traced;
 use super::unicode::is_word;
 use crate::error::{Error, Result, quote};
 use crate::interrupt::{Interrupt, Never};
-use crate::special::{Finder, Special};
+use crate::special::{Beginnings, Finder, Special};
 
 pub struct AddedTokens {
     tokens: Vec<spec::Added>,
     raw: Finder,
     normalized: Finder,
+    /// Of both, if both have literals and all text is normal: most texts have none, which one search then tells.
+    any: Option<Beginnings>,
 }
 
 /// A part of a text: a token, or what lies between two.
@@ -59,7 +61,15 @@ impl AddedTokens {
         let finder = |literals: &[(String, u32)]| {
             Finder::new(literals.iter().map(|(literal, number)| (literal.as_str(), *number)).collect())
         };
-        Ok(AddedTokens { raw: finder(&literals)?, normalized: finder(&normal_literals)?, tokens })
+        let (raw, normalized) = (finder(&literals)?, finder(&normal_literals)?);
+        let in_both = !literals.is_empty() && !normal_literals.is_empty() && normalizers.is_empty();
+        let all = literals.iter().chain(&normal_literals).map(|(literal, _)| literal.as_bytes());
+        Ok(AddedTokens { raw, normalized, any: in_both.then(|| Beginnings::new(all.collect())), tokens })
+    }
+
+    /// Whether it is certain that a text has no literal, and all of it is normal.
+    pub fn has_none(&self, text: &str) -> bool {
+        self.any.as_ref().is_some_and(|any| any.find(text.as_bytes(), 0..text.len()).is_none())
     }
 
     /// The parts of a text of which nothing is normalized yet.

@@ -171,6 +171,9 @@ impl Route {
         interrupt: &dyn Interrupt,
         visit: &mut dyn FnMut(Visit) -> Result<()>,
     ) -> Result<()> {
+        if self.added.has_none(&document.text) {
+            return self.visit_text(document, visit);
+        }
         for part in self.added.cut_raw(&document.text, special, interrupt)? {
             let slice = document.slice(part.range);
             match part.token {
@@ -194,13 +197,21 @@ impl Route {
             let slice = normal.slice(part.range);
             match part.token {
                 Some(token) => visit(Visit::Token(token, slice))?,
-                None if self.prefix_space && !slice.text.starts_with(' ') => {
-                    visit(Visit::Text(slice.prepended(" ")))?;
-                }
-                None => visit(Visit::Text(slice))?,
+                None => self.visit_text(slice, visit)?,
             }
         }
         Ok(())
+    }
+
+    /// Text between added tokens, normalized.
+    fn visit_text(&self, text: Traced, visit: &mut dyn FnMut(Visit) -> Result<()>) -> Result<()> {
+        if text.text.is_empty() {
+            Ok(())
+        } else if self.prefix_space && !text.text.starts_with(' ') {
+            visit(Visit::Text(text.prepended(" ")))
+        } else {
+            visit(Visit::Text(text))
+        }
     }
 }
 
