@@ -62,11 +62,11 @@ GOOD = {"cargo": "echo 'cargo 1.95.0 (f2d3ce0bd 2026-03-21)'", "rustc": "echo 'r
     ("programs", "problem"),
     [
         (GOOD, None),
-        ({"cargo": "echo cargo 1.88.0-nightly", "rustc": "echo rustc 2.0.0"}, None),
+        ({"cargo": "echo cargo 1.89.0-nightly", "rustc": "echo rustc 2.0.0"}, None),
         ({}, "cargo is not on PATH"),
         ({"cargo": GOOD["cargo"]}, "rustc is not on PATH"),
         ({"rustc": GOOD["rustc"]}, "cargo is not on PATH"),
-        (GOOD | {"rustc": "echo rustc 1.87.0"}, "rustc is 1.87"),
+        (GOOD | {"rustc": "echo rustc 1.88.0"}, "rustc is 1.88"),
         (GOOD | {"cargo": "echo cargo 1.9.0"}, "cargo is 1.9"),
         (GOOD | {"cargo": "echo no default toolchain >&2; exit 1"}, "cargo does not run"),
         (GOOD | {"cargo": "echo what"}, "cargo --version printed"),
