@@ -206,11 +206,17 @@ impl Transducer {
     #[inline]
     fn steps(&self, pairs: &Pairs, entry: &mut u32) -> Steps {
         let mut steps = Steps { cuts: 0, others: 0, entries: [0; BLOCK / 2] };
+        let mut all = 0;
         for (step, (&pair, kept)) in pairs.iter().zip(&mut steps.entries).enumerate() {
             *entry = self.table[(*entry >> BOTH) as usize + pair as usize];
             steps.cuts |= u64::from(*entry & CUTS) << (2 * step);
-            steps.others |= u32::from(*entry & OTHERS != 0) << step;
+            all |= *entry;
             *kept = *entry;
+        }
+        if all & OTHERS != 0 {
+            for (step, entry) in steps.entries.iter().enumerate() {
+                steps.others |= u32::from(entry & OTHERS != 0) << step;
+            }
         }
         steps
     }

@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::partition::Partition;
-use super::{BLOCK, BOTH, Boundaries, CUT, OTHERS, Pairs, Place, Steps, Transducer, Window, ones, spread};
+use super::{BLOCK, BOTH, Boundaries, CUTS, OTHERS, Pairs, Place, Steps, Transducer, Window, ones};
 
 /// Only where the processor has what is asked for.
 pub struct Avx2 {
@@ -18,7 +18,7 @@ pub struct Avx2 {
     rows: Vec<[__m128i; 2]>,
 }
 
-/// A step that has flags but [`CUT`].
+/// A step that has flags but [`CUT`](super::CUT).
 const OTHER: u8 = 1 << 6;
 
 /// A state in a byte: a shuffle takes the last four bits, and gives 0 where the first bit is set.
@@ -51,7 +51,7 @@ impl Avx2 {
         let row = |pair: usize, first: usize| {
             register(std::array::from_fn(|state| match table.get((first + state) * pairs + pair) {
                 Some(entry) => {
-                    let cuts = (entry & spread(CUT) * 3) as u8;
+                    let cuts = (entry & CUTS) as u8;
                     let other = if entry & OTHERS != 0 { OTHER } else { 0 };
                     code((entry >> BOTH) as usize / pairs) | cuts << 4 | other
                 }
