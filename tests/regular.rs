@@ -14,10 +14,11 @@ use proptest::prelude::*;
 use splitting::{by_engine, by_fancy_regex};
 
 /// Patterns that nobody has given a scanner.
-const REGULAR: [&str; 14] = [
+const REGULAR: [&str; 15] = [
     r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|k)|\p{N}{1,3}+(?:\.\p{N}++)?| ?\p{L}++| ?[^\s\p{L}\p{N}]++\s*+|\s++$|\s+(?!\S)|\s",
     r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{L}&&[^\p{Han}]]+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"\p{N}{1,40}| ?\p{L}+|[^\s\p{L}\p{N}]|\s+(?!\S)|\s+",
     r"\S+|\s+",
     r" ?[^(\s|[.,!?…。，、।۔،])]+",
     r"a|ab|abc",
@@ -71,19 +72,27 @@ const PARTS: [&str; 19] = [
     r"[é漢\x{a0}]", ".", "(?:ab|b)", "(?i:k|'s)", "(?:a|bc?)",
 ];
 
-static COMPILED: LazyLock<Vec<(Regex, Engine)>> = LazyLock::new(|| {
+/// With the engine that the processor has, and the portable one.
+static COMPILED: LazyLock<Vec<(Regex, [Engine; 2])>> = LazyLock::new(|| {
     let named = names::PATTERNS.into_iter().flat_map(|(_, text)| text.split(IN_TURN));
     let all = REGULAR.into_iter().chain(OTHERS).chain(named);
-    all.map(|text| (Regex::new(text).unwrap(), Engine::new(text).unwrap())).collect()
+    all.map(|text| (Regex::new(text).unwrap(), engines(text))).collect()
 });
+
+fn engines(pattern: &str) -> [Engine; 2] {
+    [Engine::new(pattern).unwrap(), Engine::new(pattern).unwrap().portable()]
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn pieces_are_those_of_fancy_regex(text in text()) {
-        for (oracle, engine) in COMPILED.iter() {
-            prop_assert_eq!(by_engine(engine, &text), by_fancy_regex(oracle, &text), "{}", oracle.as_str());
+        for (oracle, engines) in COMPILED.iter() {
+            let pieces = by_fancy_regex(oracle, &text);
+            for engine in engines {
+                prop_assert_eq!(&by_engine(engine, &text), &pieces, "{}", oracle.as_str());
+            }
         }
     }
 }
@@ -96,10 +105,11 @@ proptest! {
         pattern in pattern(),
         texts in proptest::collection::vec(text(), 16),
     ) {
-        let (oracle, engine) = (Regex::new(&pattern).unwrap(), Engine::new(&pattern).unwrap());
+        let (oracle, [engine, portable]) = (Regex::new(&pattern).unwrap(), engines(&pattern));
         for text in texts {
             let pieces = by_engine(&engine, &text);
             prop_assert_eq!(&pieces, &by_fancy_regex(&oracle, &text), "{} {:?}", pattern, text);
+            prop_assert_eq!(&pieces, &by_engine(&portable, &text), "{} {:?}", pattern, text);
             for at in (1..text.len().min(100)).filter(|&at| engine.safe_cut(&text, at) == Some(at)) {
                 let parts = [by_fancy_regex(&oracle, &text[..at]), by_fancy_regex(&oracle, &text[at..])].concat();
                 prop_assert_eq!(&parts, &pieces, "{} {:?} | {:?}", pattern, &text[..at], &text[at..]);
@@ -126,7 +136,9 @@ fn what_is_regular_and_what_is_not() {
 /// What is found late or far back, at each place in a block of text, and in a batch of pieces that is nearly full.
 #[test]
 fn pieces_across_blocks_and_batches() {
-    for (pattern, engine) in COMPILED.iter() {
+    for (pattern, engine) in
+        COMPILED.iter().flat_map(|(pattern, engines)| engines.iter().map(move |engine| (pattern, engine)))
+    {
         for (length, count) in (0..=64).flat_map(|length| (186..194).map(move |count| (length, count))) {
             let text = format!("{}{}\n   bé.\n\u{3000}  'll 12\n\n ", "x".repeat(length), " a".repeat(count));
             let (mut one_by_one, mut end) = (engine.matches(&text, 0), 0);
@@ -142,9 +154,10 @@ fn pieces_across_blocks_and_batches() {
 /// A match of a million bytes, and a million in a row of which each looks at no more than it takes.
 #[test]
 fn long_runs() {
-    let engine = Engine::new(r"x+|\p{N}|\s+(?!\S)|\s+").unwrap();
     let text = format!("{}{} {}x", "x".repeat(1_000_000), " ".repeat(1_000_000), "1".repeat(1000));
-    let pieces = by_engine(&engine, &text);
-    assert_eq!(pieces.len(), 1 + 2 + 1000 + 1);
-    assert_eq!((pieces[0].len(), pieces[1].len()), (1_000_000, 1_000_000));
+    for engine in engines(r"x+|\p{N}|\s+(?!\S)|\s+") {
+        let pieces = by_engine(&engine, &text);
+        assert_eq!(pieces.len(), 1 + 2 + 1000 + 1);
+        assert_eq!((pieces[0].len(), pieces[1].len()), (1_000_000, 1_000_000));
+    }
 }

@@ -50,6 +50,10 @@ impl Automaton {
         Some(Automaton { dfa, caches, has_ending: *has_ending, transducer })
     }
 
+    pub fn portable(self) -> Self {
+        Automaton { transducer: self.transducer.map(Transducer::portable), ..self }
+    }
+
     pub fn transducer(&self) -> Option<&Transducer> {
         self.transducer.as_ref()
     }

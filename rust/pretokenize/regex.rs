@@ -54,6 +54,13 @@ impl Engine {
         Ok(Engine { regex: whole, ending: None, automaton })
     }
 
+    /// The same by what every processor has.
+    #[must_use]
+    pub fn portable(mut self) -> Self {
+        self.automaton = self.automaton.map(Automaton::portable);
+        self
+    }
+
     /// The pieces of `text` from byte `start` on.
     pub fn matches<'t>(&'t self, text: &'t str, start: usize) -> Matches<'t> {
         let walk = self.automaton.as_ref().map(Automaton::walk);
@@ -137,7 +144,7 @@ impl Matches<'_> {
             && let Some((transducer, place)) = &mut self.reading
             && place.at < last
         {
-            if place.at == self.text.len() || !transducer.read(self.text, place, boundaries) {
+            if place.at == self.text.len() || !transducer.read(self.text, place, last, boundaries) {
                 (self.start, self.from, self.found) = (boundaries.last(), boundaries.last(), None);
                 if let Some(end) = self.next_end()? {
                     boundaries.push(end);

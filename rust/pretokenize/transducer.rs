@@ -5,10 +5,12 @@
 //! finite-state transducer reads the text once. Its states are all that can be known while a match is read, which
 //! nearly always tells where the match ends as soon as that is certain ([`build`]). It reads characters by their
 //! classes ([`partition`]), so its table is small; and as texts are bytes, those that go on with a character are a class too, which
-//! changes nothing.
+//! changes nothing. With AVX2 (`avx2.rs`) registers tell the classes and the states.
 //!
 //! Where it is stuck (nothing matches, or the match ended far back) the automaton finds that one piece.
 
+#[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+mod avx2;
 mod build;
 mod partition;
 
@@ -16,8 +18,10 @@ use regex_automata::hybrid::dfa::DFA;
 
 use super::Boundaries;
 use super::regular::Regular;
+#[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+use avx2::Avx2;
 use build::Built;
-use partition::{CONTINUATION, Partition, add_sets};
+use partition::{Partition, add_sets};
 
 /// What a step says of the text, for each of its characters.
 type Flags = u32;
@@ -41,7 +45,21 @@ const OTHERS: u32 = ((1 << BOTH) - 1) & !CUTS;
 
 const BLOCK: usize = 64;
 
-type Entries = [u32; BLOCK / 2];
+/// A block, and three bytes more, so that all bytes of its last character are there.
+type Window = [u8; BLOCK + 3];
+
+/// The classes of two characters by turns, as one number.
+type Pairs = [u16; BLOCK / 2];
+
+/// What the steps of a block say.
+struct Steps {
+    /// [`CUT`], a bit for each byte.
+    cuts: u64,
+    /// Which steps have other flags.
+    others: u32,
+    /// The entries of those, at least.
+    entries: [u32; BLOCK / 2],
+}
 
 /// Entries of the table: a megabyte.
 const MOST_ENTRIES: usize = 1 << 18;
@@ -54,21 +72,23 @@ pub struct Transducer {
     table: Vec<u32>,
     /// By the classes of two characters: whether a text can be cut between them.
     cuts: Vec<bool>,
+    #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+    avx2: Option<Avx2>,
 }
 
 /// Where the transducer is in a text.
 pub struct Place {
     /// All in front of this byte has been read.
     pub at: usize,
-    /// An entry of the table that leads to its state.
-    entry: u32,
+    /// The state, as the way of reading has it; 0 in front of a piece.
+    state: u32,
     mark: usize,
 }
 
 impl Place {
     /// In front of a piece.
     pub fn at_start(at: usize) -> Self {
-        Place { at, entry: 0, mark: at }
+        Place { at, state: 0, mark: at }
     }
 }
 
@@ -103,32 +123,102 @@ impl Transducer {
             }
         }
         let cuts = if always_matches { cuts(&columns) } else { Vec::new() };
-        Some(Transducer { partition, classes, table, cuts })
+        Some(Transducer {
+            #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+            avx2: Avx2::new(&partition, classes, &table),
+            partition,
+            classes,
+            table,
+            cuts,
+        })
     }
 
-    /// Reads a block of `text` from where `place` is, and adds the ends of pieces that are certain by then. False if it is stuck:
-    /// the next piece begins at the last of them.
+    /// The same by what every processor has.
+    pub fn portable(self) -> Self {
+        Transducer {
+            #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+            avx2: None,
+            ..self
+        }
+    }
+
+    /// Reads `text` by blocks from where `place` is, and adds the ends of pieces that are certain by then, until they are enough or
+    /// `place` is at byte `last`. False if it is stuck: the next piece begins at the last of them.
     #[inline]
-    pub fn read(&self, text: &str, place: &mut Place, boundaries: &mut Boundaries) -> bool {
-        let classes = self.classes_of_block(text, place.at);
-        let mut entry = place.entry;
-        let (mut cuts, mut all) = (0, 0);
-        let mut entries: Entries = [0; BLOCK / 2];
-        for (step, (&[first, second], kept)) in classes.as_chunks().0.iter().zip(&mut entries).enumerate() {
-            let pair = first as usize * self.classes + second as usize;
-            entry = self.table[(entry >> BOTH) as usize + pair];
-            cuts |= u64::from(entry & CUTS) << (2 * step);
-            all |= entry;
-            *kept = entry;
+    pub fn read(&self, text: &str, place: &mut Place, last: usize, boundaries: &mut Boundaries) -> bool {
+        #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
+        if let Some(avx2) = &self.avx2 {
+            return avx2.read(self, text, place, last, boundaries);
         }
-        place.entry = entry;
-        let at = place.at;
-        place.at = (at + BLOCK).min(text.len());
-        if all & OTHERS == 0 {
-            boundaries.push_mask(at, cuts);
-            return true;
+        let steps = |window: &Window, state: &mut u32| self.steps(&self.pairs(window), state);
+        self.read_by(steps, text, place, last, boundaries)
+    }
+
+    #[inline(always)]
+    fn read_by(
+        &self,
+        steps: impl Fn(&Window, &mut u32) -> Steps,
+        text: &str,
+        place: &mut Place,
+        last: usize,
+        boundaries: &mut Boundaries,
+    ) -> bool {
+        let last = last.min(text.len());
+        while !boundaries.is_enough() && place.at < last {
+            let rest = &text.as_bytes()[place.at..];
+            let end: Window;
+            let window = match rest.first_chunk() {
+                Some(window) => window,
+                None => {
+                    end = end_of_text(rest);
+                    &end
+                }
+            };
+            let steps = steps(window, &mut place.state);
+            let at = place.at;
+            place.at = (at + BLOCK).min(text.len());
+            if steps.others == 0 {
+                boundaries.push_mask(at, steps.cuts);
+            } else if !Self::add_ends(text, at, &steps, &mut place.mark, boundaries) {
+                return false;
+            }
         }
-        Self::add_ends(text, at, cuts, &entries, &mut place.mark, boundaries)
+        true
+    }
+
+    #[inline]
+    fn pairs(&self, window: &Window) -> Pairs {
+        let mut classes = [0; BLOCK];
+        let mut leads = 0;
+        for (offset, (class, &byte)) in classes.iter_mut().zip(window).enumerate() {
+            *class = self.partition.of_byte[byte as usize];
+            leads |= u64::from(byte >= 0xc0) << offset;
+        }
+        self.partition.put_characters(window, leads, &mut classes);
+        let mut pairs = [0; BLOCK / 2];
+        for (pair, &[first, second]) in pairs.iter_mut().zip(classes.as_chunks().0) {
+            *pair = u16::from(first) * self.classes as u16 + u16::from(second);
+        }
+        pairs
+    }
+
+    /// The steps by the table, with an entry that leads to the state.
+    #[inline]
+    fn steps(&self, pairs: &Pairs, entry: &mut u32) -> Steps {
+        let mut steps = Steps { cuts: 0, others: 0, entries: [0; BLOCK / 2] };
+        let mut all = 0;
+        for (step, (&pair, kept)) in pairs.iter().zip(&mut steps.entries).enumerate() {
+            *entry = self.table[(*entry >> BOTH) as usize + pair as usize];
+            steps.cuts |= u64::from(*entry & CUTS) << (2 * step);
+            all |= *entry;
+            *kept = *entry;
+        }
+        if all & OTHERS != 0 {
+            for (step, entry) in steps.entries.iter().enumerate() {
+                steps.others |= u32::from(entry & OTHERS != 0) << step;
+            }
+        }
+        steps
     }
 
     /// The first place at or after byte `near` where the text can be cut: its pieces are those of the two parts, whatever lies around
@@ -149,74 +239,63 @@ impl Transducer {
         None
     }
 
-    #[inline]
-    fn classes_of_block(&self, text: &str, at: usize) -> [u8; BLOCK] {
-        let rest = &text.as_bytes()[at..];
-        let mut classes = [CONTINUATION; BLOCK];
-        let mut is_ascii = true;
-        for (class, &byte) in classes.iter_mut().zip(rest) {
-            *class = self.partition.of_byte[byte as usize];
-            is_ascii &= byte < 0x80;
-        }
-        if !is_ascii {
-            for (offset, class) in classes.iter_mut().enumerate().take(rest.len()) {
-                if rest[offset] >= 0xc0 {
-                    *class = text[at + offset..].chars().next().map_or(CONTINUATION, |c| self.partition.class(c));
-                }
-            }
-        }
-        classes
-    }
-
-    /// Adds the ends of pieces in a block at byte `at`, by the entries that the transducer came by: those of `cuts`, a bit a
-    /// byte, and what other flags say. False if it is stuck.
+    /// Adds the ends of pieces in the block at byte `at` that its steps tell. False if it is stuck.
     #[inline(never)]
-    fn add_ends(
-        text: &str,
-        at: usize,
-        mut cuts: u64,
-        entries: &Entries,
-        mark: &mut usize,
-        boundaries: &mut Boundaries,
-    ) -> bool {
-        let mut add = |cuts: &mut u64, end: usize| match end.checked_sub(at) {
-            Some(offset) => *cuts |= 1 << offset,
+    fn add_ends(text: &str, at: usize, steps: &Steps, mark: &mut usize, boundaries: &mut Boundaries) -> bool {
+        let [stuck, back, before, marks] = steps.with([STUCK, BACK, BEFORE, MARK]);
+        let read = (stuck & stuck.wrapping_neg()).wrapping_sub(1); // what is in front of the first
+        let mut cuts = steps.cuts & read;
+        let mut add = |end: usize| match end.checked_sub(at) {
+            Some(offset) => cuts |= 1 << offset,
             None => boundaries.push(end),
         };
-        for (offset, flags) in with_others(entries) {
-            let has = |flag| flags & spread(flag) != 0;
-            if has(STUCK) {
-                boundaries.push_mask(at, cuts & ((1 << offset) - 1));
-                return false;
-            }
-            if has(BACK) {
-                add(&mut cuts, *mark);
-            }
-            if has(BEFORE) {
-                let in_front = (0..at + offset).rfind(|&end| text.is_char_boundary(end));
-                add(&mut cuts, in_front.unwrap_or(0));
-            }
-            if has(MARK) {
-                *mark = at + offset;
-            }
+        let marks = marks & read;
+        for offset in ones(back & read) {
+            let marks = marks & ((1 << offset) - 1);
+            add(marks.checked_ilog2().map_or(*mark, |last| at + last as usize));
+        }
+        for offset in ones(before & read) {
+            let in_front = (0..at + offset).rfind(|&end| text.is_char_boundary(end));
+            add(in_front.unwrap_or(0));
+        }
+        if let Some(last) = marks.checked_ilog2() {
+            *mark = at + last as usize;
         }
         boundaries.push_mask(at, cuts);
-        true
+        stuck == 0
     }
 }
 
-/// The characters that have other flags than [`CUT`]: where in the block, and the flags.
-fn with_others(entries: &Entries) -> impl Iterator<Item = (usize, u32)> {
-    let mut steps: u32 = 0;
-    for (step, entry) in entries.iter().enumerate() {
-        steps |= u32::from(entry & OTHERS != 0) << step;
+impl Steps {
+    /// The characters that have each flag, none of them [`CUT`], a bit for each byte.
+    #[inline(always)]
+    fn with<const N: usize>(&self, flags: [Flags; N]) -> [u64; N] {
+        let mut all = [0; N];
+        for step in ones(self.others.into()) {
+            for (all, flag) in all.iter_mut().zip(flags) {
+                *all |= u64::from(self.entries[step] >> spread(flag).trailing_zeros() & 3) << (2 * step);
+            }
+        }
+        all
     }
+}
+
+/// Which bits are set.
+#[inline(always)]
+fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
-        let step = steps.trailing_zeros() as usize;
-        steps &= steps.wrapping_sub(1);
-        entries.get(step).map(|entry| [(2 * step, *entry), (2 * step + 1, entry >> 1)])
+        let first = mask.trailing_zeros() as usize;
+        mask &= mask.wrapping_sub(1);
+        (first < 64).then_some(first)
     })
-    .flatten()
+}
+
+/// Past the end are bytes that go on with a character, which changes nothing.
+#[cold]
+fn end_of_text(rest: &[u8]) -> Window {
+    let mut window = [0x80; BLOCK + 3];
+    window[..rest.len()].copy_from_slice(rest);
+    window
 }
 
 /// Bit n to bit 2n.

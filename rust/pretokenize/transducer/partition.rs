@@ -3,6 +3,8 @@
 use hashbrown::HashMap;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
+use super::{BLOCK, Window};
+
 /// The class of bytes that go on with a character. Those of characters begin behind it.
 pub const CONTINUATION: u8 = 0;
 
@@ -70,7 +72,28 @@ impl Partition {
 
     #[inline]
     pub fn class(&self, character: char) -> u8 {
-        let code = character as usize;
+        self.of_code(character as usize)
+    }
+
+    /// Writes the classes of the characters of which the first bytes are `leads`, a bit a byte; none of them is ASCII.
+    #[inline(always)]
+    pub fn put_characters(&self, window: &Window, mut leads: u64, classes: &mut [u8; BLOCK]) {
+        while leads != 0 {
+            let lead = leads.trailing_zeros() as usize;
+            leads &= leads - 1;
+            let [first, second, third, fourth] = std::array::from_fn(|byte| window[lead + byte] as usize);
+            let [second, third, fourth] = [second, third, fourth].map(|byte| byte & 0x3f);
+            let code = match first {
+                0xc0..0xe0 => (first & 0x1f) << 6 | second,
+                0xe0..0xf0 => (first & 0x0f) << 12 | second << 6 | third,
+                _ => (first & 0x07) << 18 | second << 12 | third << 6 | fourth,
+            };
+            classes[lead] = self.of_code(code);
+        }
+    }
+
+    #[inline(always)]
+    fn of_code(&self, code: usize) -> u8 {
         self.blocks[self.pages[code >> 8] as usize][code & 0xff]
     }
 }
