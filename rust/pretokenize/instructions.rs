@@ -34,9 +34,10 @@ impl Instructions {
 }
 
 impl Kind {
+    /// Whether this processor has them.
     #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
     #[inline]
-    fn is_here(self) -> bool {
+    pub fn is_here(self) -> bool {
         match self {
             Kind::Any => true,
             Kind::Avx2 => {
@@ -55,7 +56,7 @@ impl Kind {
     }
 
     #[cfg(not(all(target_arch = "x86_64", not(bpeline_portable))))]
-    fn is_here(self) -> bool {
+    pub fn is_here(self) -> bool {
         self == Kind::Any
     }
 }

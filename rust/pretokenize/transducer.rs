@@ -17,6 +17,7 @@ mod partition;
 use regex_automata::hybrid::dfa::DFA;
 
 use super::Boundaries;
+use super::block::{BLOCK, Window};
 use super::regular::Regular;
 #[cfg(all(target_arch = "x86_64", not(bpeline_portable)))]
 use avx2::Avx2;
@@ -42,11 +43,6 @@ const FLAGS: u32 = 5;
 const BOTH: u32 = 2 * FLAGS;
 const CUTS: u32 = spread(CUT) * 3;
 const OTHERS: u32 = ((1 << BOTH) - 1) & !CUTS;
-
-const BLOCK: usize = 64;
-
-/// A block, and three bytes more, so that all bytes of its last character are there.
-type Window = [u8; BLOCK + 3];
 
 /// The classes of two characters by turns, as one number.
 type Pairs = [u16; BLOCK / 2];

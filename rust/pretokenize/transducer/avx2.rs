@@ -6,7 +6,10 @@
 use std::arch::x86_64::*;
 
 use super::partition::Partition;
-use super::{BLOCK, BOTH, Boundaries, CUTS, OTHERS, Pairs, Place, Steps, Transducer, Window, ones};
+use super::{BOTH, CUTS, OTHERS, Pairs, Place, Steps, Transducer, ones};
+use crate::pretokenize::Boundaries;
+use crate::pretokenize::block::{BLOCK, Window};
+use crate::pretokenize::instructions::Kind;
 
 /// Only where the processor has what is asked for.
 pub struct Avx2 {
@@ -33,11 +36,7 @@ fn number(code: u8) -> usize {
 impl Avx2 {
     /// `None` if the processor cannot, or there are too many classes.
     pub fn new(partition: &Partition, classes: usize, table: &[u32]) -> Option<Self> {
-        let can = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt");
-        if !can || classes > i8::MAX as usize {
+        if !Kind::Avx2.is_here() || classes > i8::MAX as usize {
             return None;
         }
         let of_byte = &partition.of_byte;

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
-use super::{BLOCK, Window};
+use crate::pretokenize::block::{BLOCK, Window};
 
 /// The class of bytes that go on with a character. Those of characters begin behind it.
 pub const CONTINUATION: u8 = 0;
