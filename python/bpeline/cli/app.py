@@ -47,7 +47,8 @@ def exit_codes() -> Iterator[None]:
         complain(error)
     except OSError as error:
         drop_stdout()
-        complain(Failure.of(error, error.filename or "standard output"))
+        is_write = error.errno is not None and error.filename is None
+        complain(Failure.of(error, "standard output" if is_write else error.filename))
     except MemoryError:
         complain("not enough memory")
     raise typer.Exit(1)
