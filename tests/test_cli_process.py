@@ -95,6 +95,25 @@ def test_signals_leave_no_file(tmp_path, sent, code, message):
     assert list(tmp_path.iterdir()) == []
 
 
+@posix
+def test_a_second_sigterm_prints_nothing(tmp_path):
+    """The first unwinds, and the interpreter waits for its threads then."""
+    code = "import bpeline.cli.app as app, os, signal; signal.signal(signal.SIGTERM, app.terminated)\n"
+    code += "try: os.kill(os.getpid(), signal.SIGTERM)\nexcept SystemExit: os.kill(os.getpid(), signal.SIGTERM)"
+    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGTERM, b"")
+
+
+@posix
+def test_a_job_outlives_who_watched_it(tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a.txt").write_text("hello")
+    command = [sys.executable, "-m", "bpeline", "tokenize", str(tmp_path / "a.txt"), "-o", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
+        process.stderr.close()
+    assert process.returncode == 0 and (tmp_path / "out/train.bin").read_bytes() == b"\x8d\x7a\x50\xc4"
+
+
 @pytest.mark.parametrize("missing", ["typer", "rich"])
 def test_without_the_extra(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; from bpeline.cli import main; main()"

@@ -138,6 +138,12 @@ def test_the_output_inside_the_input_is_no_input(bp, tmp_path):
     ("arguments", "message"),
     [
         (["nothing.txt", "-o", "out"], "nothing.txt: No such file or directory"),
+        (["", "-o", "out"], "expected the name of an input, found an empty one"),
+        (["data", "-o", ""], "expected the name of a folder for the output, found an empty one"),
+        (
+            ["data", "-o", "out", "--encoding", "nope"],
+            f'nothing is at "nope", and the built-in encodings are: {", ".join(bpeline.encodings())}',
+        ),
         (["data", "-o", "out", "--keep", "url"], "format nanogpt holds no columns to keep; use parquet or arrow"),
         (["data", "-o", "s3://bucket/out"], "s3://bucket/out: the output must be a folder of this machine"),
         (["data", "-o", "out", "--column", "body"], "data/c.jsonl:1: no field 'body'; the fields are: 'text'"),

@@ -53,7 +53,7 @@ SKIPPED = [  # file, content, options, line or row, words, documents that are le
     ("a.jsonl", b'{"text": "a\\ud83d"}\n{"text": "b"}', {}, 1, r"'text' holds a lone surrogate \(\\ud83d\) at character 1", "b"),
     ("a.jsonl", b'{"text": "a"}\n{"text": "\xc3"}', {}, 2, r"'text' holds invalid UTF-8 \(0xC3\) at character 0", "a"),
     ("a.jsonl", b'{"text": "a"}\x00\n{"text": "b"}', {}, 1, r"not valid JSON: extra data at column 14", "b"),
-    ("a.jsonl", b'{"text": "a\nb"}\n', {}, 1, r"not valid JSON: unterminated string starting at at column 10", None),
+    ("a.jsonl", b'{"text": "a\nb"}\n', {}, 1, r"not valid JSON: unterminated string starting at column 10", None),
     ("a.jsonl", b'{"x": %s}\n{"text": "b"}' % (b"[" * 100_000), {}, 1, r"not readable JSON: nested too deeply", "b"),
     ("a.jsonl", b'{"text": "a", "k": 1}\n{"text": "b", "k": 2}\n' * 5 + b'{"text": "c", "k": "x"}\n', {"keep": ("k",), "batch": 44},
      11, r"expected int64 in the kept field 'k', found 'x'", "ab" * 5),
@@ -80,13 +80,20 @@ SKIPPED = [  # file, content, options, line or row, words, documents that are le
 ]  # fmt: skip
 
 
+def placed(path, line):
+    """How an error tells a line, or a row, of a file."""
+    rows = {".csv": f": row {line} after the header", ".tsv": f": row {line} after the header"}
+    rows |= dict.fromkeys((".parquet", ".arrow", ".feather"), f": row {line}")
+    return rows.get(path.suffix, f":{line}") if line else ""
+
+
 @pytest.mark.parametrize("name, content, options, line, words, left", SKIPPED)
 def test_bad_documents(tmp_path, name, content, options, line, words, left):
     path = tmp_path / name
     path.write_bytes(content)
     options = dict(options)
     with batches_of(options.pop("batch", 1000)):
-        where = rf"^{path}:{line}: " if line else rf"^{path}: "
+        where = rf"^{path}{placed(path, line)}: "
         with pytest.raises(CorpusError, match=where + ".*" + words):
             list(read(source_of(path, **options)))
         found, _, problems = documents_of(source_of(path, on_error="skip", **options))
@@ -101,6 +108,10 @@ def twice():
     return pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
 
 
+def nested(depth):
+    return '{"a": ' * depth + "1" + "}" * depth
+
+
 WHOLE = [  # files of which nothing more can be read: file, content, options, line, words, documents before
     ("a.json", b'[{"text": "a"}, {"text": "b"]', {}, 1, r"not valid JSON: expecting ',' delimiter", "a"),
     ("a.json", b'[{"text": "a"}\n, {"text": "b"}', {}, 2, r"the array is not closed: the file ends too early", "ab"),
@@ -109,6 +120,16 @@ WHOLE = [  # files of which nothing more can be read: file, content, options, li
     ("a.json", b'[{"text": "a"},\n]', {}, 2, r"not valid JSON: expecting value", "a"),
     ("a.json", b'{"text"\n: "a",\n x}', {}, 3, r"not valid JSON: expecting property name", ""),
     ("a.json", b"text", {}, 1, r"not valid JSON: expecting value", ""),
+    ("c.csv", b"text,text\na,b\n", {}, None, r"2 columns are named 'text'", ""),
+    ("c.csv", b"text,id,id\na,b,c\n", {"keep": ("id",)}, None, r"2 columns are named 'id'", ""),
+    (
+        "a.jsonl",
+        f'{{"text": "a", "k": {nested(80)}}}'.encode(),
+        {"keep": ("k",)},
+        None,
+        r"a kept field is nested too deeply",
+        "",
+    ),
     (
         "a.jsonl",
         b'{"text": "a", "k": 1}\n{"text": "b", "k": "x"}',
@@ -215,7 +236,8 @@ def test_compressed_files_that_end_too_early(tmp_path_factory, name, suffix, par
         with pytest.raises(CorpusError, match=rf"{name}{suffix}: the (gzip|zstd|bz2|xz) data ends too early"):
             list(read(source_of(path, **options)))
         found, _, problems = documents_of(source_of(path, on_error="skip", **options), at)
-    assert found == [row["text"] for row in ROWS[: len(found)]] and len(found) < len(ROWS)
+    assert found == [row["text"] for row in ROWS[: len(found)]]
+    assert len(found) < len(ROWS) or suffix in (".bz2", ".xz")  # only the end of the stream may be missing
     assert [problem.message.split()[-1] for problem in problems] == ["early"]
 
 

@@ -178,6 +178,16 @@ class TestCommand:
         result = bp("inspect", out, "--document", 0)
         assert result.exit_code == 1 and "nothing in this format tells its documents apart" in result.stderr
 
+    @pytest.mark.parametrize("name", ["train.bin", "manifest.json", "../tokens/./train.bin"])
+    def test_a_page_does_not_replace_what_it_tells_of(self, bp, tmp_path, name):
+        pytest.importorskip("matplotlib")
+        (tmp_path / "a.txt").write_text("hello")
+        bpeline.tokenize_corpus(tmp_path / "a.txt", tmp_path / "tokens")
+        before = {path.name: path.read_bytes() for path in (tmp_path / "tokens").iterdir()}
+        result = bp("inspect", tmp_path / "tokens", "--html", tmp_path / "tokens" / name)
+        assert result.exit_code == 1 and "is the input, which the output would replace" in result.stderr
+        assert {path.name: path.read_bytes() for path in (tmp_path / "tokens").iterdir()} == before
+
     def test_page(self, bp, made, tmp_path):
         pytest.importorskip("matplotlib")
         result = bp("inspect", made(), "--html", tmp_path / "r.html", "--quiet")

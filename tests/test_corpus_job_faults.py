@@ -115,7 +115,9 @@ class TestPlans:
     def test_another_than_that_in_the_folder(self, tmp_path, change, message):
         run(tmp_path, [["hello"]])
         before = contents(tmp_path)
-        with pytest.raises(CorpusError, match=rf"holds the output of another job \({message}.*--overwrite replaces it"):
+        with pytest.raises(
+            CorpusError, match=rf"holds the output of another job.* \({message}.*--overwrite replaces it"
+        ):
             run(tmp_path, **({"inputs": [["hello"]]} | change))
         assert contents(tmp_path) == before
         run(tmp_path, overwrite=True, **({"inputs": [["hello"]]} | change))

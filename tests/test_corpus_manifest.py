@@ -13,6 +13,7 @@ pytest.importorskip("fsspec")
 
 import bpeline
 from bpeline.corpus import shape
+from bpeline.corpus.inspect import inspect_corpus
 from bpeline.corpus.verify import verify_corpus
 from bpeline.corpus.writer import Writer
 from bpeline.data import TokenDataset
@@ -104,6 +105,18 @@ def test_any_value_anywhere(job, tmp_path, is_finished):
             except Exception as error:
                 wrong.append((path, value, repr(error)))
     assert wrong == [] and refused > 400
+
+
+@pytest.mark.parametrize("look", [verify_corpus, inspect_corpus])
+@pytest.mark.parametrize(
+    ("keys", "value"), [(("read", "separator"), ""), (("eot", "id"), 50257), (("eot", "id"), 1 << 40)]
+)
+def test_a_plan_that_no_job_can_have(job, tmp_path, look, keys, value):
+    _, manifest = job("megatron", True)
+    manifest["plan"][keys[0]][keys[1]] = value
+    (tmp_path / "out/manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(bpeline.CorpusError, match=r"manifest\.json: .*(separator|end-of-text is)"):
+        look(tmp_path / "out")
 
 
 SEEN = []

@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow")
 import bpeline
 from bpeline import tokenize_corpus
 from bpeline.corpus.shuffle import permuted
+from bpeline.corpus.stored import Table
 from bpeline.corpus.verify import verify_corpus
 from tests import corpus_reading as reading
 from tests.corpus_jobs import Killed, contents, dying_at, run
@@ -104,3 +105,36 @@ class TestShuffle:
         else:
             pytest.fail("never done")
         assert contents(tmp_path / "broken") == contents(tmp_path / "whole")
+
+
+class TestVerify:
+    @pytest.mark.parametrize("format", ["parquet", "arrow"])
+    def test_a_sample_reads_each_group_of_a_table_but_a_few_times(self, tmp_path, monkeypatch, format):
+        """Its documents come in the order of the source, which is here and there in the output."""
+        monkeypatch.setattr("bpeline.corpus.formats.table.GROUP_ROWS", 50)
+        (tmp_path / "a.txt").write_text("\n".join(f"document {number}" for number in range(2000)))
+        tokenize_corpus(tmp_path / "a.txt", tmp_path / "out", kind="lines", format=format, shuffle_seed=1)
+        read, real = [], Table._column
+        monkeypatch.setattr(
+            Table, "_column", lambda self, file, number: read.append(number) or real(self, file, number)
+        )
+        assert verify_corpus(tmp_path / "out", sample=500).ok
+        assert len(set(read)) == 40 and len(read) < 5 * 40
+
+    @pytest.mark.parametrize("held", [0, 100, 1 << 24])
+    def test_a_sample_finds_a_fault_held_or_not(self, tmp_path, monkeypatch, held):
+        monkeypatch.setattr("bpeline.corpus.sample.HELD", held)
+        (tmp_path / "a.txt").write_text("\n".join(f"document {number}" for number in range(300)))
+        tokenize_corpus(tmp_path / "a.txt", tmp_path / "out", kind="lines", shuffle_seed=1)
+        assert verify_corpus(tmp_path / "out", sample=299).ok
+        (tmp_path / "a.txt").write_text((tmp_path / "a.txt").read_text().replace("document 99", "document 98"))
+        [fault] = verify_corpus(tmp_path / "out", tmp_path / "a.txt", sample=299).faults
+        assert fault.file == "train.bin" and "expected" in fault.message
+
+    @pytest.mark.parametrize("format", ["nanogpt", "npy", "parquet"])
+    def test_an_output_that_lists_nothing(self, tmp_path, format):
+        (tmp_path / "a.txt").write_text("hello")
+        tokenize_corpus(tmp_path / "a.txt", tmp_path / "out", format=format, shuffle_seed=1)
+        manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+        (tmp_path / "out/manifest.json").write_text(json.dumps(manifest | {"shards": []}))
+        assert "lists no train shard" in [fault.message for fault in verify_corpus(tmp_path / "out").faults]

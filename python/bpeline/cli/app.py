@@ -47,7 +47,8 @@ def exit_codes() -> Iterator[None]:
         complain(error)
     except OSError as error:
         drop_stdout()
-        complain(Failure.of(error, error.filename or "standard output"))
+        is_write = error.errno is not None and error.filename is None
+        complain(Failure.of(error, "standard output" if is_write else error.filename))
     except MemoryError:
         complain("not enough memory")
     raise typer.Exit(1)
@@ -99,9 +100,15 @@ def root(
     """
 
 
+def terminated(*_: object) -> None:
+    """Unwind, so that no half-written file stays. A second signal ends the process as it is."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.exit(143)
+
+
 def run() -> None:
     """Run the command line of this process."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # unwinds, so that no half-written file stays
+    signal.signal(signal.SIGTERM, terminated)
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files and tokens can always be printed
         utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
         sys.stdout.reconfigure(errors="surrogateescape" if utf8 else "backslashreplace")

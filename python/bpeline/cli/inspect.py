@@ -73,7 +73,8 @@ def inspect(
     picked = randoms.sample(range(found.documents), count) if random else list(range(count))
     _show(console, output, picked, None, count, chars)
     if html is not None:
-        with create(html) as file:
+        own = [str(output.folder / name) for name in ("manifest.json", *output.manifest.names())]
+        with create(html, own) as file:
             file.write(page(found).encode())
         report.line("page", html)
 

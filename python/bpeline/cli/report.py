@@ -1,5 +1,7 @@
 """What a person reads on stderr while ids go elsewhere: progress, a line a file, a summary."""
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -49,7 +51,13 @@ class Report:
         """Standard error. (Rich takes longer to import than many a command does its work.)"""
         from rich.console import Console
 
-        return Console(stderr=True, quiet=self.quiet, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        class Stderr(Console):
+            def on_broken_pipe(self) -> None:
+                """Say nothing more: the work outlives who watched it."""
+                self.quiet = True
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+        return Stderr(stderr=True, quiet=self.quiet, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def line(self, label: str, text: "str | Text") -> None:
         """A label in bold, and what it labels."""

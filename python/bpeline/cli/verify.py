@@ -51,7 +51,8 @@ def verify(
         report.line(stage, words)
     if not found.finished:
         report.line("job", "the job is not finished: the same `bpeline tokenize` goes on with it")
-    report.line("result", number(len(found.faults), "fault") if found.faults else "no fault")
+    done = "" if found.finished else " in what is done"
+    report.line("result", (number(len(found.faults), "fault") if found.faults else "no fault") + done)
     if not found.ok:
         raise typer.Exit(1)
 

@@ -63,7 +63,9 @@ def compare(
     else:
         faults, count = _in_order(streams, plan, batches), total
     found = list(faults) or list(_by_source(output, sources, seen))
-    checked["source"] = f"{count:,} of {total:,} documents, encoded again from {len(sources):,} files of the input"
+    checked["source"] = (
+        f"{count:,} of {total:,} documents, encoded again from {len(sources):,} file{'s' * (len(sources) != 1)} of the input"
+    )
     yield from found
 
 

@@ -38,6 +38,7 @@ NO_TEXT = frozenset(
 )
 """Suffixes of files that hold no text, or none that can be read."""
 HIDDEN, OUTPUT = "a hidden file or folder", "the output of a job, which is no input"
+LINK = "a link to a folder, which is not followed"
 
 
 def find(
@@ -72,7 +73,9 @@ def find(
         raise CorpusError("expected a separator of documents, found an empty one")
     sources: list[Source] = []
     for name in [inputs] if isinstance(inputs, str | os.PathLike) else inputs:
-        text = os.fspath(name)
+        text = os.fsdecode(name)
+        if not text:
+            raise CorpusError("expected the name of an input, found an empty one")
         left_out: list[Problem] = []
         before = len(sources)
         for url, fault in expanded(text):
@@ -133,8 +136,13 @@ def expanded(text: str) -> Iterator[tuple[str, str | None]]:
         yield from below(text)
     elif glob.has_magic(text) and not os.path.lexists(text):
         is_named = not glob.has_magic(os.path.dirname(text))  # the folder of the files
+        links = set[str]()
         for path in sorted(glob.glob(text, recursive=True)):
-            if not os.path.isdir(path):
+            if "**" in text and (link := link_on_the_way(path, len(text.partition("**")[0]))):
+                if link not in links:
+                    yield link, LINK
+                links.add(link)
+            elif not os.path.isdir(path):
                 yield path, None if is_named or not is_output(os.path.dirname(path)) else OUTPUT
             elif "**" not in text:  # which finds what is below by itself
                 yield from below(path)
@@ -152,8 +160,18 @@ def below(folder: str) -> Iterator[tuple[str, str | None]]:
             yield path, HIDDEN
         elif os.path.isdir(path) and not os.path.islink(path):
             yield from below(path)
-        elif not os.path.isdir(path):
-            yield path, None
+        else:
+            yield path, LINK if os.path.isdir(path) else None
+
+
+def link_on_the_way(path: str, begin: int) -> str | None:
+    """The first link to a folder in a path behind so many characters: `glob` follows it, in circles too."""
+    at = path.find(os.sep, begin)
+    while at >= 0:
+        if os.path.islink(path[:at]):
+            return path[:at]
+        at = path.find(os.sep, at + 1)
+    return path if os.path.islink(path) and os.path.isdir(path) else None
 
 
 def remote(url: str) -> Iterator[tuple[str, str | None]]:

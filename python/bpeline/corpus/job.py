@@ -23,7 +23,7 @@ from .folder import Folder
 from .formats import FORMATS, Names
 from .manifest import Manifest, is_own
 from .overlap import Behind, mapped
-from .plan import GONE, Plan, differences
+from .plan import Plan, differences, is_gone
 from .spool import is_part
 from .writer import SKIPPED, Writer
 
@@ -130,28 +130,46 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
             raise errors.CorpusError(
                 f"{folder.path}: holds {foreign[0]} and no manifest.json, so it is no output of bpeline; choose another folder"
             )
-    elif overwrite:
+        return _new(folder, asked, version)
+    found = [] if overwrite else differences(old.plan, asked)
+    if not found and old.version != version and not old.finished:
+        found = [f"bpeline was {old.version}, is {version}"]
+    gives_way = found and not any(map(is_gone, found)) and not has_begun(folder.path)
+    if overwrite or gives_way:
         clear(folder, old)
-    else:
-        found = differences(old.plan, asked)
-        if not found and old.version != version and not old.finished:
-            found = [f"bpeline was {old.version}, is {version}"]
-        if found and all(one.endswith(GONE) for one in found) and not old.finished:
-            raise errors.CorpusError(
-                f"{folder.path}: holds the output of a job that is not finished ({'; '.join(found[:3])}); bring it back, "
-                "and the same command goes on, or --overwrite starts anew"
-            )
-        if found:
-            raise errors.CorpusError(
-                f"{folder.path}: holds the output of another job ({'; '.join(found[:3])}); --overwrite replaces it"
-            )
-        check_files(folder, old)
-        if old.finished:
-            tidy(folder)
-        return old
-    manifest = Manifest(asked, version)
+        return _new(folder, asked, version)
+    if found:
+        raise errors.CorpusError(f"{folder.path}: {_refusal(old, found)}")
+    check_files(folder, old)
+    if old.finished:
+        tidy(folder)
+    return old
+
+
+def _new(folder: Folder, plan: dict[str, Any], version: str) -> Manifest:
+    manifest = Manifest(plan, version)
     manifest.write(folder)
     return manifest
+
+
+def _refusal(old: Manifest, found: list[str]) -> str:
+    """Why a job does not go on with what an earlier one did."""
+    told = "; ".join(found[:3])
+    if not old.finished and all(map(is_gone, found)):
+        return (
+            f"holds the output of a job that is not finished ({told}); bring it back, and the same command goes on, or "
+            "--overwrite starts anew"
+        )
+    state = "" if old.finished else ", which is not finished"
+    return f"holds the output of another job{state} ({told}); --overwrite replaces it"
+
+
+def has_begun(path: Path) -> bool:
+    """Whether the manifest of a folder counts anything that would be lost."""
+    manifest = Manifest.read(path)
+    return manifest is not None and (
+        manifest.finished or bool(manifest.shards) or manifest.resume is not None or has_begun(path / shuffle.FOLDER)
+    )
 
 
 def tidy(folder: Folder) -> None:

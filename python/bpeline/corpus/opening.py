@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 import zlib
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, BinaryIO
 
@@ -123,12 +124,64 @@ def unpacked(stored: Stored, compression: str | None) -> io.RawIOBase | io.Buffe
     if compression == "gzip":
         return gzip.GzipFile(fileobj=packed)
     if compression == "bz2":
-        return bz2.BZ2File(packed)
+        return Streams(packed, bz2.BZ2Decompressor)
     if compression == "xz":
-        return lzma.LZMAFile(packed)
+        return Streams(packed, lzma.LZMADecompressor)
     module = zstd()
     longest = module.DecompressionParameter.window_log_max.bounds()[1]  # `zstd --long=31` wrote well-known corpora
     return module.ZstdFile(packed, options={module.DecompressionParameter.window_log_max: longest})  # type: ignore[no-any-return]
+
+
+class Streams(io.RawIOBase):
+    """The content of a bz2 or xz file. Python's own files take a stream that is damaged at its beginning for the end of the file."""
+
+    def __init__(self, packed: "io.BufferedReader[Stored]", start: Callable[[], Any]) -> None:
+        self.packed, self.start = packed, start
+        self.unpacker, self.place = start(), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self.packed.seekable()
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data:
+            rest = b""
+            if self.unpacker.eof:
+                rest = self.unpacker.unused_data.lstrip(b"\0")  # zeros may stand between streams
+                while not rest and (more := self.packed.read1()):
+                    rest = more.lstrip(b"\0")
+                if not rest:
+                    return 0
+                self.unpacker = self.start()
+            elif self.unpacker.needs_input and not (rest := self.packed.read1()):
+                raise EOFError
+            data = self.unpacker.decompress(rest, len(buffer))
+        buffer[: len(data)] = data
+        self.place += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.place
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Reads what lies between, from the beginning again if it must."""
+        if whence == os.SEEK_END:
+            while self.read(1 << 20):
+                pass
+        target = offset if whence == os.SEEK_SET else self.place + offset
+        if target < self.place:
+            self.packed.seek(0)
+            self.unpacker, self.place = self.start(), 0
+        while self.place < target and self.read(min(target - self.place, 1 << 20)):
+            pass
+        return self.place
+
+    def close(self) -> None:
+        self.packed.close()
+        super().close()
 
 
 class Content:

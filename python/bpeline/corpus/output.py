@@ -194,6 +194,11 @@ class Output:
                 f"{self.folder}: the encoding {is_given} is another than the job had: its hash is "
                 f"{found.encoding.fingerprint.hex()[:16]}..., expected {asked['sha256'][:16]}..."
             )
+        eot = self.asked["eot"]["id"]
+        if eot is not None and eot >= found.vocab_size:
+            raise CorpusError(
+                f"{self.folder / NAME}: end-of-text is {eot:,}, and the encoding has {found.vocab_size:,} ids"
+            )
         return found
 
     @cached_property

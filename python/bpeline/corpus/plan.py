@@ -151,19 +151,22 @@ def make(
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """What two plans (as JSON) do not have in common, in words."""
     old, new = _without_load(old), _without_load(new)
-    found = [
-        f"{key} was {_shown(old.get(key))}, is {_shown(new.get(key))}"
-        for key in new
-        if key != "sources" and old.get(key) != new[key]
-    ]
+    found = [words for key in new if key != "sources" for words in _changes(key, old.get(key), new[key])]
     before = {source["url"]: source for source in old.get("sources", [])}
     after = {source["url"]: source for source in new["sources"]}
     found += [f"{url} {GONE}" for url in before if url not in after]
     found += [f"{url} is a new input" for url in after if url not in before]
-    found += [f"{url} has changed" for url in after if url in before and before[url] != after[url]]
+    found += [
+        f"{url} {_change(before[url], after[url])}" for url in after if url in before and before[url] != after[url]
+    ]
     if not found and old.get("sources") != new["sources"]:
         found.append("the inputs come in another order")
     return found
+
+
+def is_gone(difference: str) -> bool:
+    """Whether it is that of a file which the earlier job had."""
+    return difference.endswith(GONE)
 
 
 def _without_load(plan: dict[str, Any]) -> dict[str, Any]:
@@ -172,10 +175,18 @@ def _without_load(plan: dict[str, Any]) -> dict[str, Any]:
     return plan | {"encoding": encoding}
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
-    return repr(value)
+def _changes(name: str, old: Any, new: Any) -> list[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [words for key in new for words in _changes(f"{name}.{key}", old.get(key), new[key])]
+    return [] if old == new else [f"{name} was {old!r}, is {new!r}"]
+
+
+def _change(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """What has become of an input."""
+    if old["kind"] != new["kind"]:
+        return f"was read as {old['kind']}, is to be read as {new['kind']}"
+    sizes = f"from {old['size']:,} bytes to {new['size']:,}" if None not in (old["size"], new["size"]) else ""
+    return f"has changed {sizes if old['size'] != new['size'] else '(of the same size, written since)'}".rstrip()
 
 
 def _one_of(name: str, value: str, choices: Any) -> None:

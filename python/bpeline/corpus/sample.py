@@ -23,6 +23,8 @@ from .shuffle import permuted
 from .stored import Fault
 
 Batches = Iterator[Documents]
+HELD = 1 << 24
+"""Tokens of the sample that are held: in a shuffled output the source asks for them here and there, and a table gives them by the group."""
 
 
 class Sample:
@@ -35,6 +37,8 @@ class Sample:
         self._chosen: dict[str, dict[int, int]] = {}
         """Of each split, numbers in the order of the source to numbers in the output."""
         self._spans: dict[tuple[str, int], tuple[int, int]] = {}
+        self._held: dict[tuple[str, int], NDArray[Any]] = {}
+        held = 0
         for index, stream in enumerate(streams):
             some = -(-count * stream.documents // total)
             places = np.unique(np.linspace(0, max(stream.documents - 1, 0), some).astype(np.uint64))[: stream.documents]
@@ -44,6 +48,9 @@ class Sample:
             self._chosen[stream.split] = dict(sorted(zip(numbers.tolist(), places.tolist(), strict=True)))
             for place, begin, end in stream.spans(places.astype(np.int64)):
                 self._spans[stream.split, place] = begin, end
+                if plan.shuffle_seed is not None and held + end - begin <= HELD:
+                    self._held[stream.split, place] = stream.read(begin, end)
+                    held += end - begin
         self._order: list[tuple[str, int, str]] = []
         """Split, number in the output, and source of the documents of the sample, in the order of the source."""
         self._counts = dict.fromkeys(self._streams, 0)
@@ -77,7 +84,11 @@ class Sample:
         split, number, source = self._order[index]
         stream, (first, last) = self._streams[split], self._spans[split, number]
         length = len(tokens)
-        there = stream.read(first + offset, min(first + offset + length, last))
+        held = self._held.get((split, number))
+        if held is not None:
+            there = held[offset : offset + length]
+        else:
+            there = stream.read(first + offset, min(first + offset + length, last))
         same = there == tokens[: len(there)]
         where = f"of document {number:,} of {split} ({source})"
         if not same.all() or len(there) < length:

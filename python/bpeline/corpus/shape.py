@@ -32,6 +32,13 @@ def text(value: Any, place: str) -> None:
         raise wrong(value, place, "a text")
 
 
+def separator(value: Any, place: str) -> None:
+    """A text that can stand between others."""
+    text(value, place)
+    if not value:
+        raise wrong(value, place, "a text that is not empty")
+
+
 def path(value: Any, place: str) -> None:
     """A path or URL; it may hold bytes that are no UTF-8, as Python writes them."""
     if not isinstance(value, str) or re.search("[\0\ud800-\udc7f\udd00-\udfff]", value):
@@ -160,7 +167,7 @@ PLAN = record(
     shard_tokens=maybe(count),
     val_fraction=share,
     shuffle_seed=maybe(integer),
-    read=record(column=text, keep=each(text), separator=maybe(text), on_error=one_of("stop", "skip")),
+    read=record(column=text, keep=each(text), separator=maybe(separator), on_error=one_of("stop", "skip")),
     sources=each(
         record(
             url=path,

@@ -6,6 +6,7 @@ are, walked until it comes to a number that is one of a document. So any number 
 and a job goes on from any of them.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
@@ -90,7 +91,7 @@ class Rows:
 
     def __init__(self, plan: Plan, folder: Path, split: str) -> None:
         [name] = FORMATS["arrow"].finals(plan.names, split, 0)["table"]
-        self.file = pa.ipc.open_file(pa.memory_map(str(folder / name)))
+        self.file = pa.ipc.open_file(pa.memory_map(os.fsencode(folder / name)))
         batches = (self.file.get_batch(number) for number in range(self.file.num_record_batches))
         self.begins = np.cumsum([0, *(batch.num_rows for batch in batches)])
 

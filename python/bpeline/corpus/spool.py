@@ -3,6 +3,7 @@
 So a shard of any format goes on from any checkpoint: its files are cut to the lengths that they had then.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -155,7 +156,7 @@ class Spool:
         if "kept" not in self._files:
             return None
         self._files["kept"].flush()
-        with pa.OSFile(str(self._files["kept"].path)) as file, pa.ipc.open_stream(file) as reader:
+        with pa.OSFile(os.fsencode(self._files["kept"].path)) as file, pa.ipc.open_stream(file) as reader:
             return reader.schema
 
     def all_kept(self) -> Iterator[pa.RecordBatch]:

@@ -4,6 +4,7 @@ The other side of `formats/`: what those write is read here by the sizes that th
 header and index is compared with them. So a shard without faults can be read; one with faults need not be.
 """
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -290,6 +291,7 @@ class Table(Stored):
             column = self._column(file, number)
             offsets = column.offsets.to_numpy().astype(np.int64)
             ids = column.flatten().to_numpy()
+            self._last = number, ids
             self._begins.append(begin)
             begin += len(ids)
             yield ids, offsets[1:] - offsets[0]
@@ -309,9 +311,8 @@ class Table(Stored):
 
     def _open(self) -> Any:
         path = self.path("table")
-        if path.suffix == ".parquet":
-            return pq.ParquetFile(path)
-        return pa.ipc.open_file(pa.OSFile(str(path)))
+        file = pa.OSFile(os.fsencode(path))
+        return pq.ParquetFile(file) if path.suffix == ".parquet" else pa.ipc.open_file(file)
 
     def _count(self, file: Any) -> int:
         return int(file.num_row_groups if isinstance(file, pq.ParquetFile) else file.num_record_batches)

@@ -38,7 +38,7 @@ class Sums:
         """Add tokens; `number_of` gives the numbers of documents that come as the n-th."""
         n = np.arange(self.seen, min(self.seen + len(ends) + 1, self.count), dtype=np.uint64)
         numbers = number_of(n)
-        if len(n) < len(ends):  # more documents than there should be: that is told by `seen`
+        if len(n) < len(ends) or not len(n):  # more documents than there should be: that is told by `seen`
             self.seen += len(ends)
             return
         keys, begins = mixed(numbers * ODD[0] + ODD[1]), np.concatenate([[-self._within], ends])

@@ -169,6 +169,8 @@ def prepare(
         raise ImportError(f"a corpus needs {error.name}: python -m pip install 'bpeline[corpus]'") from error
     from .. import __version__
 
+    if not os.fspath(out):
+        raise CorpusError("expected the name of a folder for the output, found an empty one")
     if "://" in os.fspath(out):
         raise CorpusError(f"{os.fspath(out)}: the output must be a folder of this machine")
     left_out: list[Problem] = []

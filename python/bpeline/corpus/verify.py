@@ -271,4 +271,6 @@ def _ids(
     if not output.can_tell_documents:
         words += " not checked, as texts may hold it" if output.asked["eot"]["rule"] != "none" else ""
         words += "; documents not counted, as nothing tells them apart"
-    found.checked["ids"] = f"{checker.tokens:,} ids of {checker.documents:,} documents: {words}{left_out}"
+    found.checked["ids"] = (
+        f"{_counted(checker.tokens, 'id')} of {_counted(checker.documents, 'document')}: {words}{left_out}"
+    )

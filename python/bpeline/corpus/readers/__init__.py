@@ -5,7 +5,7 @@ from importlib import import_module
 
 from ...errors import CorpusError
 from ..documents import Documents, Place, Problem, Source, nothing
-from ..opening import Unusable, has_changed
+from ..opening import Content, Unusable, has_changed
 
 READERS = {
     "text": "text",
@@ -38,14 +38,33 @@ def read(source: Source, start: Place | None = None) -> Iterator[Documents]:
             yield batch
         unchanged(source)
     except Unusable as bad:
-        problem = Problem(source.url, bad.message, bad.line)
+        message = bad.message + encoded_otherwise(source)
         if not skip:
-            raise CorpusError(str(problem)) from bad
-        yield nothing(bad.place or start, problem)
+            raise CorpusError(f"{place_of(source, bad.line)}: {message}") from bad
+        yield nothing(bad.place or start, Problem(source.url, message, bad.line))
     except OSError as error:
         if begun or not skip:
             raise
         yield nothing(start, Problem(source.url, f"cannot be read: {(error.strerror or str(error)).lower()}"))
+
+
+def place_of(source: Source, line: int | None) -> str:
+    """A line or row of a file. A row of CSV may be several lines, so its number is no line."""
+    if line is None:
+        return source.url
+    if READERS[source.kind] != "tables":
+        return f"{source.url}:{line}"
+    return f"{source.url}: row {line}" + (" after the header" if source.kind == "csv" else "")
+
+
+def encoded_otherwise(source: Source) -> str:
+    """What may explain why a file of text cannot be read."""
+    if source.kind in ("parquet", "arrow") or source.size is None:
+        return ""
+    content, begin = Content(source), bytearray(2)
+    content.fill(memoryview(begin))
+    content.close()
+    return " (it begins as UTF-16 does, expected UTF-8)" if bytes(begin) in (b"\xff\xfe", b"\xfe\xff") else ""
 
 
 def unchanged(source: Source) -> None:

@@ -13,7 +13,7 @@ import pyarrow.csv
 
 from .. import documents
 from ..documents import Place, Problem, Source
-from ..opening import STDIN, Unusable
+from ..opening import Unusable
 from .batch import Batch
 from .table_files import Table, asked, wanted
 
@@ -102,11 +102,9 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
     try:
         reader = pyarrow.csv.open_csv(table.file, read, parse, convert)
     except pa.ArrowKeyError:
-        if source.url == STDIN:
-            raise
-        with Table(source) as again:
-            wanted(source, pyarrow.csv.open_csv(again.file, read, parse).schema.names)
+        wanted(source, all_columns(source, read, parse.delimiter))
         raise
+    wanted(source, all_columns(source, read, parse.delimiter))
     with reader:
         gathered: list[pa.RecordBatch] = []
         try:
@@ -121,6 +119,18 @@ def opened(source: Source, table: Table, size: int, misfit: Any) -> Iterator[pa.
             raise
         if gathered:
             yield joined(gathered)
+
+
+def all_columns(source: Source, read: Any, delimiter: str) -> list[str]:
+    """The columns of a file; of a stream, which cannot be opened twice, those that are asked for."""
+    if source.size is None:
+        return asked(source)
+    lenient = pyarrow.csv.ParseOptions(
+        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda row: "skip"
+    )
+    with Table(source) as table, pyarrow.csv.open_csv(table.file, read, lenient) as reader:
+        names: list[str] = reader.schema.names
+        return names
 
 
 def joined(gathered: list[pa.RecordBatch]) -> pa.RecordBatch:

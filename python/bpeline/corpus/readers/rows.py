@@ -34,6 +34,8 @@ def parsed(line: bytes) -> Any:
 
 
 def lowered(message: str) -> str:
+    """The beginning of a library's message, to go on with."""
+    message = message.removesuffix(" at")
     return message[:1].lower() + message[1:] if message[1:2].islower() else message
 
 
@@ -117,7 +119,16 @@ def kept_schema(values: Sequence[Any], options: ReadOptions) -> pa.Schema:
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
             raise Unusable(f"the kept field {name!r} has no one type: {lowered(str(error))}") from None
         fields.append(pa.field(name, without_nulls(kind)))
-    return pa.schema(fields)
+    return storable(pa.schema(fields))
+
+
+def storable(schema: pa.Schema) -> pa.Schema:
+    """The same schema. Arrow writes nothing that is nested deeper than 64 times."""
+    try:
+        pa.RecordBatch.from_pylist([], schema).serialize()
+    except pa.ArrowInvalid:
+        raise Unusable(f"a kept field is nested too deeply to be written: {', '.join(schema.names)}") from None
+    return schema
 
 
 def without_nulls(kind: pa.DataType) -> pa.DataType:

@@ -1,5 +1,6 @@
 """The batches of Parquet and Arrow files, each by its reader in pyarrow."""
 
+import os
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
@@ -40,7 +41,7 @@ class Table:
         self.kind = source.kind
         self.is_plain = source.compression is None and source.size is not None and not is_url(source.url)
         file = Quiet(self.content) if source.kind == "csv" else self.content.file
-        self.file = pa.OSFile(source.url) if self.is_plain else pa.PythonFile(file, mode="r")
+        self.file = pa.OSFile(os.fsencode(source.url)) if self.is_plain else pa.PythonFile(file, mode="r")
         self.told = 0
 
     @property

@@ -14,7 +14,7 @@ from .. import documents
 from ..documents import Documents, Place, Problem, Source, nothing, offsets_of
 from ..opening import Unusable
 from .batch import Batch
-from .rows import lowered
+from .rows import lowered, storable
 
 
 def read(source: Source, start: Place) -> Iterator[Documents]:
@@ -84,6 +84,8 @@ def checked(
     """The documents of a part of a batch, without those that are not valid."""
     keep = source.options.keep
     kept = batch.rows.slice(begin, len(texts)).select(list(keep)) if keep else None
+    if kept is not None:
+        storable(kept.schema)
     problems = list(unread)
     good = np.ones(len(texts), dtype=bool)
     for index, message in faults(texts, kept):

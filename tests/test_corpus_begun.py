@@ -1,0 +1,105 @@
+"""A folder that holds what an earlier job began: what is lost by another is refused, and told; nothing done is nothing lost."""
+
+import os
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("fsspec")
+
+import bpeline
+from bpeline.corpus import job
+from bpeline.corpus.writer import Writer
+from tests import corpus_reading as reading
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/a.txt").write_text("hello")
+    (tmp_path / "data/b.jsonl").write_text('{"text": "a row"}\n{"text": \n')
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle_seed": 1}, {"format": "parquet"}])
+@pytest.mark.parametrize("change", ["the input", "an option", "a new input"])
+def test_a_job_that_failed_at_once_gives_way(data, tmp_path, options, change):
+    out = tmp_path / "out"
+    with pytest.raises(bpeline.CorpusError, match=r"b\.jsonl:2: not valid JSON"):
+        bpeline.tokenize_corpus(data, out, **options)
+    if change == "an option":
+        options = {**options, "on_error": "skip"}
+    else:
+        (data / "b.jsonl").write_text('{"text": "a row"}\n')
+    if change == "a new input":
+        (data / "c.txt").write_text("one more")
+    bpeline.tokenize_corpus(data, out, **options)
+    bpeline.tokenize_corpus(data, tmp_path / "again", **options)
+    assert reading_of(out) == reading_of(tmp_path / "again")
+
+
+def reading_of(out):
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "manifest.json"}
+
+
+@pytest.fixture
+def begun(data, tmp_path, monkeypatch):
+    """A job that has come to a checkpoint and no further."""
+
+    def interrupted(writer):
+        writer.checkpoint()
+        raise KeyboardInterrupt
+
+    (data / "b.jsonl").write_text('{"text": "a row"}\n')
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Writer, "finish", interrupted)
+        bpeline.tokenize_corpus(data, tmp_path / "out")
+    assert job.has_begun(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_one_that_has_done_something_does_not(data, begun):
+    before = reading_of(begun)
+    with pytest.raises(
+        bpeline.CorpusError, match=r"another job, which is not finished \(read.on_error was 'stop', is 'skip'\)"
+    ):
+        bpeline.tokenize_corpus(data, begun, on_error="skip")
+    assert reading_of(begun) == before
+
+
+@pytest.mark.parametrize("is_finished", [False, True])
+def test_what_has_become_of_an_input_is_told(data, tmp_path, begun, is_finished):
+    if is_finished:
+        (data / "b.jsonl").unlink()
+        bpeline.tokenize_corpus(data, begun, overwrite=True)
+    told = lambda **options: pytest.raises(bpeline.CorpusError, match=options.pop("match"))  # noqa: E731
+    status = os.stat(data / "a.txt")
+    os.utime(data / "a.txt", ns=(0, status.st_mtime_ns + 1))
+    with told(match=r"a\.txt has changed \(of the same size, written since\)"):
+        bpeline.tokenize_corpus(data, begun)
+    os.utime(data / "a.txt", ns=(0, 4 * 10**18))
+    with told(match=r"a\.txt has changed \(of the same size, written since\)"):
+        bpeline.tokenize_corpus(data, begun)
+    (data / "a.txt").write_text("hello again")
+    with told(match=r"a\.txt has changed from 5 bytes to 11"):
+        bpeline.tokenize_corpus(data, begun)
+    with told(match=r"a\.txt was read as text, is to be read as lines"):
+        bpeline.tokenize_corpus(data, begun, kind="lines")
+
+
+def test_differences_within_an_option_are_told_alone(data, tmp_path):
+    (data / "b.jsonl").unlink()
+    bpeline.tokenize_corpus(data, tmp_path / "out")
+    with pytest.raises(
+        bpeline.CorpusError, match=r"another job \(eot.rule was 'append', is 'none'; eot.id was 50256, is None\)"
+    ):
+        bpeline.tokenize_corpus(data, tmp_path / "out", eot="none")
+    assert reading.nanogpt(tmp_path / "out") == [31373, 50256]
+
+
+def test_an_input_that_is_gone_is_never_left_out_unasked(data, tmp_path):
+    with pytest.raises(bpeline.CorpusError):
+        bpeline.tokenize_corpus(data, tmp_path / "out")
+    (data / "b.jsonl").unlink()
+    with pytest.raises(bpeline.CorpusError, match=r"b\.jsonl is no input any more\); bring it back"):
+        bpeline.tokenize_corpus(data, tmp_path / "out")
