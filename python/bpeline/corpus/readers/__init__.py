@@ -1,6 +1,6 @@
 """Reads the documents of a file, whatever its kind: see `read`."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from importlib import import_module
 
 from ...errors import CorpusError
@@ -19,7 +19,7 @@ READERS = {
 """The module of each kind of file; pyarrow's parts take longer to import than a small file to read."""
 
 
-def read(source: Source, start: Place | None = None) -> Iterator[Documents]:
+def read(source: Source, start: Place | None = None) -> Generator[Documents]:
     """The documents of a file in order, from its beginning or from the place of a batch that an earlier reading gave.
 
     From a place on, the batches are those of the earlier reading. What cannot be used raises `CorpusError` that names the file
