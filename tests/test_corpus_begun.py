@@ -61,10 +61,45 @@ def begun(data, tmp_path, monkeypatch):
 def test_one_that_has_done_something_does_not(data, begun):
     before = reading_of(begun)
     with pytest.raises(
-        bpeline.CorpusError, match=r"another job, which is not finished \(read.on_error was 'stop', is 'skip'\)"
+        bpeline.CorpusError, match=r"another job, which is not finished \(special was 'text', is 'parse'\)"
     ):
-        bpeline.tokenize_corpus(data, begun, on_error="skip")
+        bpeline.tokenize_corpus(data, begun, special="parse")
     assert reading_of(begun) == before
+
+
+BAD = {
+    "a.jsonl": b'{"text": "%d"}\n' * 9 % tuple(range(9)) + b'{"text": \n' + b'{"text": "last"}\n',
+    "a.txt": b"0<sep>1<sep>2<sep>3<sep>\xff<sep>last",
+    "a.csv": b"text,n\n0,0\n1,1\n2,2\n3,3\n4,4,4\nlast,5\n",
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle_seed": 1}, {"format": "parquet"}])
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("batch", [8, 16, 1 << 20])
+def test_what_stopped_at_a_bad_document_goes_on_without_it(tmp_path, monkeypatch, name, batch, options):
+    """The bytes are those of a job that skipped from the start, and nothing is encoded twice."""
+    monkeypatch.setattr("bpeline.corpus.documents.BATCH_BYTES", batch)
+    monkeypatch.setattr("bpeline.corpus.writer.EVERY", 0)
+    monkeypatch.setattr("bpeline.corpus.writer.SHARE", 0)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/0.txt").write_text("first")
+    (tmp_path / "data" / name).write_bytes(BAD[name])
+    options = {"separator": "<sep>" if name == "a.txt" else None, **options}
+    out = tmp_path / "out"
+    with pytest.raises(bpeline.CorpusError) as stopped:
+        bpeline.tokenize_corpus(tmp_path / "data", out, **options)
+    if batch < 20:  # something of the file was read before
+        assert "--on-error skip" in stopped.value.__notes__[0]
+    assert job.has_begun(out)
+    after = bpeline.tokenize_corpus(tmp_path / "data", out, on_error="skip", **options)
+    whole = bpeline.tokenize_corpus(tmp_path / "data", tmp_path / "whole", on_error="skip", **options)
+    assert reading_of(out) == reading_of(tmp_path / "whole")
+    assert after.skipped == whole.skipped == 1
+    if "shuffle_seed" not in options:  # of which this is the second pass
+        assert after.text_bytes < whole.text_bytes
+    with pytest.raises(bpeline.CorpusError, match=r"read\.on_error was 'skip', is 'stop'"):
+        bpeline.tokenize_corpus(tmp_path / "data", out, **options)
 
 
 @pytest.mark.parametrize("is_finished", [False, True])

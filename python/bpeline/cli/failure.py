@@ -36,5 +36,6 @@ def naming(file: str) -> Iterator[None]:
 
 
 def complain(error: object) -> None:
-    """Say what is wrong, in one line on stderr."""
-    print("bpeline:", " ".join(str(error).split("\n")), file=sys.stderr)
+    """Say what is wrong, and what may help, in one line on stderr."""
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    print("bpeline:", " ".join(str(error).split("\n")) + notes, file=sys.stderr)

@@ -131,6 +131,9 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
                 f"{folder.path}: holds {foreign[0]} and no manifest.json, so it is no output of bpeline; choose another folder"
             )
         return _new(folder, asked, version)
+    if not overwrite and not old.finished and skips_from_now(old.plan, asked):
+        old.plan = asked
+        old.write(folder)
     found = [] if overwrite else differences(old.plan, asked)
     if not found and old.version != version and not old.finished:
         found = [f"bpeline was {old.version}, is {version}"]
@@ -144,6 +147,15 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
     if old.finished:
         tidy(folder)
     return old
+
+
+def skips_from_now(old: dict[str, Any], asked: dict[str, Any]) -> bool:
+    """Whether a job differs only in that it does not stop at what cannot be used.
+
+    What was written before the first such document, it would have written too.
+    """
+    read = old["read"] | {"on_error": "skip"}
+    return bool(old["read"] != read and not differences(old | {"read": read}, asked))
 
 
 def _new(folder: Folder, plan: dict[str, Any], version: str) -> Manifest:
@@ -218,15 +230,25 @@ class _Drive:
         manifest, progress = self._writer.manifest, self._progress
         documents, tokens = manifest.documents, manifest.tokens
         text_bytes, skipped = manifest.text_bytes, manifest.skipped
+        fault = None
         with Behind[Run](self._writer.write, DEPTH) as behind:
-            for run in runs:
-                behind.put(run)
-                size, documents, tokens = size + run.size, documents + len(run.ends), tokens + len(run)
-                text_bytes, skipped = text_bytes + run.text_bytes, skipped + len(run.problems)
-                if progress is not None:
-                    url = "" if run.source is None else self._plan.sources[run.source].url
-                    seconds = time.monotonic() - self._began
-                    progress(Progress(size, total, documents, tokens, text_bytes, seconds, url, skipped))
+            try:
+                for run in runs:
+                    behind.put(run)
+                    size, documents, tokens = size + run.size, documents + len(run.ends), tokens + len(run)
+                    text_bytes, skipped = text_bytes + run.text_bytes, skipped + len(run.problems)
+                    if progress is not None:
+                        url = "" if run.source is None else self._plan.sources[run.source].url
+                        seconds = time.monotonic() - self._began
+                        progress(Progress(size, total, documents, tokens, text_bytes, seconds, url, skipped))
+            except errors.CorpusError as error:
+                fault = error
+        if fault is not None:
+            if (
+                manifest.resume is not None or manifest.shards
+            ):  # what is lost otherwise is so little that another job may take its place
+                self._writer.checkpoint()
+            raise fault
 
 
 def encoded(

@@ -40,7 +40,10 @@ def read(source: Source, start: Place | None = None) -> Generator[Documents]:
     except Unusable as bad:
         message = bad.message + encoded_otherwise(source)
         if not skip:
-            raise CorpusError(f"{place_of(source, bad.line)}: {message}") from bad
+            error = CorpusError(f"{place_of(source, bad.line)}: {message}")
+            if begun:  # else all of the file may be so
+                error.add_note('--on-error skip, in Python on_error="skip", goes on without it')
+            raise error from bad
         yield nothing(bad.place or start, Problem(source.url, message, bad.line))
     except OSError as error:
         if begun or not skip:
