@@ -105,7 +105,7 @@ def train(
     for step in range(steps + 1):
         loss = model.loss(*get_batch(training, block_size, batch_size, rng, as_tensors=True))
         if step % max(steps // 8, 1) == 0:
-            history.append((step, float(loss), mean_loss(model, held_back, block_size)))
+            history.append((step, loss.item(), mean_loss(model, held_back, block_size)))
             print("step {:>4}: loss {:.2f}, on chapters held back {:.2f}".format(*history[-1]), flush=True)
         optimizer.zero_grad()
         loss.backward()
