@@ -131,10 +131,8 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
                 f"{folder.path}: holds {foreign[0]} and no manifest.json, so it is no output of bpeline; choose another folder"
             )
         return _new(folder, asked, version)
-    if not overwrite and not old.finished and skips_from_now(old.plan, asked):
-        old.plan = asked
-        old.write(folder)
-    found = [] if overwrite else differences(old.plan, asked)
+    skips = skips_from_now(old.plan, asked)
+    found = [] if overwrite or skips else differences(old.plan, asked)
     if not found and old.version != version and not old.finished:
         found = [f"bpeline was {old.version}, is {version}"]
     gives_way = found and not any(map(is_gone, found)) and not has_begun(folder.path)
@@ -144,6 +142,9 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
     if found:
         raise errors.CorpusError(f"{folder.path}: {_refusal(old, found)}")
     check_files(folder, old)
+    if skips:
+        old.plan = asked
+        old.write(folder)
     if old.finished:
         tidy(folder)
     return old
@@ -152,7 +153,7 @@ def begin(folder: Folder, plan: Plan, version: str, overwrite: bool) -> Manifest
 def skips_from_now(old: dict[str, Any], asked: dict[str, Any]) -> bool:
     """Whether a job differs only in that it does not stop at what cannot be used.
 
-    What was written before the first such document, it would have written too.
+    What was written before the first such document, it would have written too; all, if there was none.
     """
     read = old["read"] | {"on_error": "skip"}
     return bool(old["read"] != read and not differences(old | {"read": read}, asked))
