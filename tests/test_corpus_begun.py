@@ -102,6 +102,26 @@ def test_what_stopped_at_a_bad_document_goes_on_without_it(tmp_path, monkeypatch
         bpeline.tokenize_corpus(tmp_path / "data", out, **options)
 
 
+def test_skip_where_nothing_was_bad(data, tmp_path, begun):
+    """A finished job is what it would have been; so is the finished first pass of a shuffle whose second was cut off."""
+    out = tmp_path / "shuffled"
+
+    def interrupted(writer):
+        if writer.folder.path == out:
+            raise KeyboardInterrupt
+        finish(writer)
+
+    finish = Writer.finish
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Writer, "finish", interrupted)
+        bpeline.tokenize_corpus(data, out, shuffle_seed=1)
+    bpeline.tokenize_corpus(data, out, shuffle_seed=1, on_error="skip")
+    bpeline.tokenize_corpus(data, begun)
+    bpeline.tokenize_corpus(data, begun, on_error="skip")
+    bpeline.tokenize_corpus(data, tmp_path / "whole", shuffle_seed=1, on_error="skip")
+    assert reading_of(out) == reading_of(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("is_finished", [False, True])
 def test_what_has_become_of_an_input_is_told(data, tmp_path, begun, is_finished):
     if is_finished:
