@@ -48,6 +48,7 @@ class Work:
         with (folder / "texts").open(encoding="utf-8") as file:  # one by one, so that little is held that is not text
             self.texts: list[str] = [json.loads(line) for line in file]
         self.form = form
+        import_module("numpy")  # which some import with their first array: no part of a pass
         self.held = memory("VmRSS")
         import_module(name)
         start = time.perf_counter()
