@@ -204,7 +204,6 @@ impl<T: Token> Share<'_, T> {
         if self.cache.most_table_bytes == 0 {
             return;
         }
-        self.untold += 1;
         let entry = match Entry::new(ids) {
             Some(entry) if piece.len() <= LONGEST => entry,
             _ => {
@@ -220,7 +219,7 @@ impl<T: Token> Share<'_, T> {
                 Entry::elsewhere(position, piece.len() as u16, ids.len())
             }
         };
-        self.version.table.insert(lookup, entry);
+        self.untold += self.version.table.insert(lookup, entry) as usize;
     }
 
     /// Goes on with the newest version. To be called now and then.

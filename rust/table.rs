@@ -5,9 +5,10 @@
 //! bucket, which is a cache line, and a key's hash names its bucket. So a look-up is one line of memory, two
 //! comparisons, and no branch but the last.
 //!
-//! A new entry takes a free place of its bucket; if there is none, of a bucket that another hash of its key names, so that
-//! whoever does not find a key in a full bucket looks there too. If both are full there is no room for it. (Two buckets to
-//! choose from have room for nearly all where one has not: Azar et al. 1994.)
+//! A new entry takes a free place of its bucket; if there is none, of a bucket that another hash of its key names, or of the
+//! next few, so that whoever does not find a key in a full bucket looks there too. If all are full there is no room for it. (Two
+//! buckets to choose from have room for nearly all where one has not: Azar et al. 1994. A piece without a place would be merged
+//! whenever it is met, so the next few serve the last of them.)
 //!
 //! All threads look up and insert at any time, and none waits. A place is taken once and never changes again: who takes it
 //! claims it, writes the entry, and writes the last word of the key when all else is there. Who sees that word sees the rest.
@@ -46,6 +47,9 @@ pub struct Entry {
 }
 
 const ELSEWHERE: u8 = 1 << 7;
+
+/// Buckets that may have room for what its own has not.
+const OTHERS: usize = 16;
 
 /// Two keys, each the two words that it is made of, and their entries.
 #[repr(C, align(64))]
@@ -186,7 +190,7 @@ impl PieceTable {
     /// Whether there was room for it, or it was there.
     pub fn insert(&self, lookup: &Lookup, entry: Entry) -> bool {
         let (&Lookup { key, place }, reader) = (lookup, self.reader());
-        reader.bucket(place).insert(key, entry) || reader.bucket(reader.other_place(key)).insert(key, entry)
+        reader.bucket(place).insert(key, entry) || reader.others(key).any(|bucket| bucket.insert(key, entry))
     }
 }
 
@@ -262,13 +266,19 @@ impl<'t> Reader<'t> {
         (bucket.difference(at, &lookup.key) == 0).then(|| bucket.entry(at))
     }
 
-    /// What another bucket says of a key that its own bucket does not have.
+    /// What other buckets say of a key that its own bucket does not have.
     pub fn get_other(&self, lookup: &Lookup) -> Option<&'t Entry> {
-        if !self.bucket(lookup.place).is_full() {
-            return None;
+        let mut full = self.bucket(lookup.place).is_full();
+        for bucket in self.others(lookup.key) {
+            if !full {
+                return None;
+            }
+            if let Some(at) = (0..2).find(|&at| bucket.difference(at, &lookup.key) == 0) {
+                return Some(bucket.entry(at));
+            }
+            full = bucket.is_full();
         }
-        let bucket = self.bucket(self.other_place(lookup.key));
-        (0..2).find(|&at| bucket.difference(at, &lookup.key) == 0).map(|at| bucket.entry(at))
+        None
     }
 
     #[inline(always)]
@@ -276,8 +286,10 @@ impl<'t> Reader<'t> {
         (hash >> (u64::BITS - PLACE_BITS)) as usize & (self.buckets.len() - 1)
     }
 
-    fn other_place(self, key: Key) -> usize {
-        self.place(key.hash().wrapping_mul(0xA076_1D64_78BD_642F))
+    /// Buckets with room for what its own has not, in order.
+    fn others(self, key: Key) -> impl Iterator<Item = &'t Bucket> {
+        let first = self.place(key.hash().wrapping_mul(0xA076_1D64_78BD_642F));
+        (first..first + OTHERS).map(move |place| self.bucket(place))
     }
 
     #[inline(always)]
@@ -297,4 +309,28 @@ pub fn prefetch<T>(address: *const T) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     let _ = address;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A piece without a place would be merged again whenever it is met.
+    #[test]
+    fn in_a_table_three_quarters_full_nearly_every_piece_has_its_place() {
+        let table = PieceTable::new(1 << 20);
+        let (mut placed, all) = (Vec::new(), table.places() / 4 * 3);
+        for n in 0..all as u32 {
+            let piece = n.wrapping_mul(7).to_string();
+            let lookup = table.look_up(Keys::new(piece.as_bytes()).short(0, piece.len()));
+            let entry = Entry::new(&[n]).expect("an id");
+            if table.insert(&lookup, entry) {
+                placed.push((lookup, entry));
+            }
+        }
+        assert!(placed.len() > all - all / 1000, "{} of {all}", placed.len());
+        for (lookup, entry) in placed {
+            assert_eq!(table.get(&lookup), Some(entry));
+        }
+    }
 }
