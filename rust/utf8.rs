@@ -8,6 +8,8 @@
 //!
 //! O(n); a megabyte takes 0.2 to 0.5 ms with AVX2.
 
+use crate::table::prefetch;
+
 /// A unit of a string: a character, or in wider ones maybe a surrogate.
 ///
 /// # Safety
@@ -51,6 +53,9 @@ const STRIDE: usize = 1 << 12;
 
 /// Bytes that may be written beyond the last character, and do not count.
 const SLACK: usize = 16;
+
+/// How far ahead memory is sent for, in bytes: a page, at whose start the processor begins anew to guess what comes next.
+const AHEAD: usize = 1 << 12;
 
 /// Appends the UTF-8 of units up to the first that is no character (a surrogate). Returns how many there were.
 pub fn append<U: Unit>(units: &[U], text: &mut String) -> usize {
@@ -96,6 +101,7 @@ unsafe fn write<U: Unit, E: EncodeEight>(units: &[U], to: *mut u8) -> (usize, us
     let (mut taken, mut written) = (0, 0);
     while taken < units.len() {
         let rest = &units[taken..];
+        prefetch(rest.as_ptr().wrapping_add(AHEAD / size_of::<U>()));
         if let Some(block) = rest.first_chunk::<BLOCK>()
             && block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80
         {
