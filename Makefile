@@ -2,6 +2,8 @@
 PYTHON ?= python3
 CARGO  ?= cargo
 export BPELINE_REQUIRE_NATIVE = 1
+# Of pytest: a process for each core, which take tests from one another as they run out of them.
+ON_ALL_CORES = --numprocesses logical --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check lint lint-rust lint-python types fmt test test-rust test-python test-portable test-transformers \
@@ -42,7 +44,7 @@ test-rust:       ## the crate's own tests (no Python needed)
 	$(CARGO) test --locked --quiet
 
 test-python:     ## pytest, on the native and the reference backend
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest $(ON_ALL_CORES)
 
 # In folders of its own, so that what `make setup` built stays.
 test-portable: export RUSTFLAGS += --cfg bpeline_portable
@@ -50,7 +52,7 @@ test-portable: export CARGO_TARGET_DIR = $(CURDIR)/target/portable
 test-portable:   ## all tests, without the code that is for one kind of processor
 	$(CARGO) test --locked --quiet
 	$(PYTHON) -m pip install --quiet --no-deps --no-build-isolation --upgrade --target $(CARGO_TARGET_DIR)/python .
-	PYTHONPATH=$(CARGO_TARGET_DIR)/python $(PYTHON) -m pytest
+	PYTHONPATH=$(CARGO_TARGET_DIR)/python $(PYTHON) -m pytest $(ON_ALL_CORES)
 
 # -E: a PYTHONPATH would bring in another bpeline than the one just built.
 test-transformers: ## bpeline.compat.transformers beside transformers, in target/transformers

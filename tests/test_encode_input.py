@@ -56,7 +56,7 @@ def test_bytes_likes(gpt2, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("text", ["", b"", bytearray(), memoryview(b"")], ids=repr)
+@pytest.mark.parametrize("text", ["", b"", bytearray(), memoryview(b"")], ids=lambda text: type(text).__name__)
 def test_empty(gpt2, name, text):
     assert calls(gpt2)[name](text) == expect(name, [])
 
