@@ -208,6 +208,14 @@ class TestCommand:
         assert bp("inspect", made(), "--html", tmp_path / "again.html", "--quiet").exit_code == 0
         assert (tmp_path / "again.html").read_text() == page
 
+    def test_a_page_in_the_output_is_no_fault_of_it(self, made, bp):
+        pytest.importorskip("matplotlib")
+        out = made()
+        assert bp("inspect", out, "--html", out / "report.html", "--quiet").exit_code == 0
+        assert bp("verify", out, "--quiet").exit_code == 0
+        (out / "html").write_bytes(b"")
+        assert bp("verify", out, "--quiet").exit_code == 1
+
     @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="there names of files are Unicode")
     def test_hostile_names(self, bp, tmp_path):
         """Names that are no UTF-8, and that would do something to a terminal, a page or a plot."""

@@ -200,7 +200,7 @@ def _names(output: "Output") -> "Iterator[Fault]":
 
 
 def _foreign(output: "Output") -> "Iterator[Fault]":
-    """Files that no job has written, or that another has."""
+    """Files that no job has written, or that another has; but for a page of `inspect`, which no reader takes for data."""
     from .shuffle import FOLDER
     from .spool import is_part
     from .stored import Fault
@@ -209,7 +209,7 @@ def _foreign(output: "Output") -> "Iterator[Fault]":
     manifest = output.manifest
     own = {"manifest.json", *manifest.names(), *([SKIPPED] if manifest.skipped else [])}
     for name in sorted(os.listdir(output.folder)):
-        if name in own or (not manifest.finished and (is_part(name) or name == FOLDER)):
+        if name in own or name.endswith(".html") or (not manifest.finished and (is_part(name) or name == FOLDER)):
             continue
         yield Fault(name, "is not listed in manifest.json, so it is not of this output")
 
