@@ -204,6 +204,7 @@ impl<T: Token> Share<'_, T> {
         if self.cache.most_table_bytes == 0 {
             return;
         }
+        self.untold += 1;
         let entry = match Entry::new(ids) {
             Some(entry) if piece.len() <= LONGEST => entry,
             _ => {
@@ -219,7 +220,7 @@ impl<T: Token> Share<'_, T> {
                 Entry::elsewhere(position, piece.len() as u16, ids.len())
             }
         };
-        self.untold += self.version.table.insert(lookup, entry) as usize;
+        self.version.table.insert(lookup, entry);
     }
 
     /// Goes on with the newest version. To be called now and then.
@@ -333,6 +334,21 @@ mod tests {
     fn a_key_that_two_pieces_share_is_no_proof_in_either_width() {
         a_key_that_two_pieces_share_is_no_proof::<u16>();
         a_key_that_two_pieces_share_is_no_proof::<u32>();
+    }
+
+    /// A refused record counts as an insertion, or a cache full of long pieces would never be made anew.
+    #[test]
+    fn pieces_too_long_to_be_keys_are_kept_though_there_is_nothing_else() {
+        let cache = Cache::<u16>::new(1 << 16);
+        let (mut share, mut block, mut found) = (cache.share(), Block::default(), 0);
+        for n in 0..20_000u16 {
+            let piece = format!("a piece too long to be its own key: {n}");
+            let lookup = look_up(&share, piece.as_bytes());
+            share.insert(&lookup, piece.as_bytes(), &[n], &mut block);
+            found += find(&share, &lookup, piece.as_bytes()).is_some() as usize;
+            share.keep_up();
+        }
+        assert!(found > 15_000, "{found}");
     }
 
     #[test]
